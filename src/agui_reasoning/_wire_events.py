@@ -55,6 +55,10 @@ def wire_event(
     return event
 
 
+NOW: Final[Any] = object()
+"""Stands for the time at which an event is made."""
+
+
 class WireEvents(Struct, eq=False):
     """Creates the events of a run or a subagent.
 
@@ -75,6 +79,8 @@ class WireEvents(Struct, eq=False):
     ) -> JSONObject:
         """Return an event of some time, or without one."""
         event: JSONObject = {"type": kind}
+        if now is NOW:
+            now = self.now_ms() if self.now_ms else None
         if now is not None:
             event["timestamp"] = now
         if metadata is not None:

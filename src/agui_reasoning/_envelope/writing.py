@@ -83,9 +83,12 @@ class PlacedPart(Struct, frozen=True):
     @property
     def segments(self) -> tuple[SegmentRecord, ...]:
         """The records of its segments."""
-        fields = WRITTEN[type(self.part), self.exposure].segment.split()
+        texts = WRITTEN[type(self.part), self.exposure].texts
         return tuple(
-            [SegmentRecord(**{name: getattr(one, name) for name in fields}) for one in self.part.segments]
+            [
+                SegmentRecord(channel=one.channel, index=one.index, text=one.text if texts else None)
+                for one in self.part.segments
+            ]
         )
 
     @property
@@ -101,20 +104,20 @@ class PlacedPart(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WrittenFields:
-    """The fields to write of a unit, its part and the part's segments."""
+    """The fields to write of a unit and its part, and whether the part's segments are written with texts."""
 
     unit: str
     part: str = ""
-    segment: str = ""
+    texts: bool = False
 
 
 _REASONING = "item_id status opaque ext segments"
 _CALL = "id server status opaque ext"
 
 WRITTEN: Final[dict[tuple[type, Exposure], WrittenFields]] = {
-    (ReasoningPart, "encrypted"): WrittenFields("seq stretch", _REASONING, "channel index text"),
-    (ReasoningPart, "shown"): WrittenFields("seq stretch lengths sha256", _REASONING, "channel index"),
-    (ReasoningPart, "blank"): WrittenFields("seq stretch", _REASONING, "channel index text"),
+    (ReasoningPart, "encrypted"): WrittenFields("seq stretch", _REASONING, texts=True),
+    (ReasoningPart, "shown"): WrittenFields("seq stretch lengths sha256", _REASONING),
+    (ReasoningPart, "blank"): WrittenFields("seq stretch", _REASONING, texts=True),
     (TextPart, "shown"): WrittenFields("seq spans sha256", "status opaque ext"),
     (TextPart, "blank"): WrittenFields("seq spans", "text status opaque ext"),
     (ToolCallPart, "encrypted"): WrittenFields("seq id after shares", f"{_CALL} arguments"),

@@ -203,7 +203,8 @@ class Assembler(Unshown, gc=True, eq=False):
             self._update_ext(unit, delta.ext, changes)
         if delta.text:
             self._end_implicitly(response, unit, changes)
-            self._resume(unit, changes)
+            if not unit.open:
+                self._resume(unit, changes)
             self._grow_reasoning(unit, delta, changes)
         elif unit.item_id or unit.ext.get("explicit_empty"):
             self._appear(unit, changes)
@@ -224,19 +225,14 @@ class Assembler(Unshown, gc=True, eq=False):
         return unit
 
     def _grow_reasoning(self, unit: ReasoningUnit, delta: ReasoningDelta, changes: list[Change]) -> None:
-        last = unit.segments[-1] if len(unit.segments) > unit.stretch else None
+        segments = unit.segments
+        last = segments[-1] if len(segments) > unit.stretch else None
         if last is None or last.channel != delta.channel or last.index != delta.index:
-            self._release(unit, changes)
+            if unit.held:
+                self._release(unit, changes)
             last = SegmentBuffer(delta.channel, delta.index)
-            is_new = True
-        else:
-            is_new = False
-        text = _join_surrogates(unit, delta.text)
-        if not text and not unit.held:
-            return
-        if is_new:
-            unit.segments.append(last)
-        self._grow(unit, text, last.pieces, changes, last)
+            segments.append(last)
+        self._grow(unit, _join_surrogates(unit, delta.text), last.pieces, changes, last)
 
     def _receive_text(self, delta: TextDelta, changes: list[Change]) -> None:
         if not (delta.text or delta.ext):
@@ -249,7 +245,8 @@ class Assembler(Unshown, gc=True, eq=False):
             self._update_ext(unit, delta.ext, changes)
         if delta.text:
             self._end_implicitly(response, unit, changes)
-            self._resume(unit, changes)
+            if not unit.open:
+                self._resume(unit, changes)
             self._grow(unit, _join_surrogates(unit, delta.text), unit.pieces, changes)
         elif unit.ext.get("explicit_empty"):
             self._appear(unit, changes)
@@ -264,7 +261,8 @@ class Assembler(Unshown, gc=True, eq=False):
         if delta.id:
             self._is_server_call[delta.id] = unit.server or self._is_server_call.get(delta.id, False)
         self._end_implicitly(response, unit, changes)
-        self._resume(unit, changes)
+        if not unit.open:
+            self._resume(unit, changes)
         text = _join_surrogates(unit, delta.arguments)
         if unit.name:
             self._appear(unit, changes)
@@ -403,8 +401,6 @@ class Assembler(Unshown, gc=True, eq=False):
         changes.append(Grew(unit, text, pieces, segment))
 
     def _resume(self, unit: UnitBuffer, changes: list[Change]) -> None:
-        if unit.open:
-            return
         unit.open = True
         if isinstance(unit, ReasoningUnit):
             unit.stretch = len(unit.segments)
@@ -412,9 +408,7 @@ class Assembler(Unshown, gc=True, eq=False):
             changes.append(Resumed(unit))
 
     def _release(self, unit: UnitBuffer, changes: list[Change]) -> None:
-        """Replace a held high surrogate whose low surrogate did not arrive."""
-        if not unit.held:
-            return
+        """Replace the held high surrogate, whose low surrogate did not arrive."""
         unit.held = ""
         if isinstance(unit, ReasoningUnit):
             segment = unit.segments[-1]
@@ -423,8 +417,9 @@ class Assembler(Unshown, gc=True, eq=False):
             self._grow(unit, _REPLACEMENT, unit.pieces, changes)
 
     def _end(self, unit: UnitBuffer, status: Status, changes: list[Change]) -> None:
-        self._release(unit, changes)
-        if isinstance(unit, CallUnit) and not unit.present:
+        if unit.held:
+            self._release(unit, changes)
+        if not unit.present and isinstance(unit, CallUnit):
             # The name never arrived: show the call anyway, without implicitly ending other units.
             self._register(self._current(changes), unit, changes)
         unit.open = False
@@ -446,13 +441,12 @@ class Assembler(Unshown, gc=True, eq=False):
         """
         if response.last is unit:
             return
-        response.last = unit
-        reasoning, text = response.reasoning.get(None), response.text.get(None)
-        if reasoning is not None and not isinstance(unit, ReasoningUnit):
+        response.last, kind = unit, type(unit)
+        if kind is not ReasoningUnit and (reasoning := response.reasoning.get(None)) is not None:
             self._end(reasoning, "complete", changes)
-        if text is not None and not isinstance(unit, TextUnit):
+        if kind is not TextUnit and (text := response.text.get(None)) is not None:
             self._end(text, "complete", changes)
-        if not isinstance(unit, CallUnit):
+        if kind is not CallUnit:
             for call in response.calls.values():
                 if call.open:
                     self._end(call, "complete", changes)

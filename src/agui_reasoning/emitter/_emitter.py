@@ -281,9 +281,9 @@ class BaseEmitter:
         return self._staged(written) if self._stages else written
 
     def _written(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> list[Any]:
-        if type(item) is UsageDelta and self.fast is not None:
-            return self._assembler.receive(item)  # changes no unit; some APIs send counts with every text
         if self.fast is not None:
+            if type(item) is UsageDelta:  # changes no unit; some APIs send counts with every text
+                return self._assembler.receive(item)
             self._leave_fast_path()
         if self._closed:
             raise LocalProtocolError(
@@ -335,7 +335,7 @@ class BaseEmitter:
             delta = self._of_account(delta)
             self._disclosure.check(delta.origin or self._default, self._rule_of)
             self.inputs.responds()
-        elif response is None:
+        elif response is None and self._default is not None:
             self._disclosure.check(self._default, self._rule_of)
         if kind is InputTransformationsDelta:
             origin = response.origin if response else self._default
@@ -430,7 +430,9 @@ class BaseEmitter:
         self._paths.clear()
         writer = self._writer
         changes = self._assembler.abort() if abort else self._assembler.close()
-        written: list[Any] = [*writer.write(changes), *writer.finish(), *writer.ask(interrupts)]
+        written: list[Any] = writer.write(changes)
+        if writer.produced.unanswered:
+            written += [*writer.finish(), *writer.ask(interrupts)]
         if self._application is not None:
             written += self._application.opened.ends(self._new_id)
         settled = settle_now(self._summaries.settle(written)) if self._summarizes else written

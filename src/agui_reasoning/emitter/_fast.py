@@ -68,14 +68,14 @@ class FastPath(Unshown, gc=True, eq=False):
 
     def first_frame(self, item: object) -> bytes | None:
         """Create `frame` if the item may take the path, and return the frame of the item."""
-        if not self.takes(item):
+        if type(item) is not type(self._delta):
             return None
         self.frame = _path(self._delta, self.frames())
         return self.frame(item)
 
     def first_event(self, item: object) -> Event | None:
         """Create `event` if the item may take the path, and return the event of the item."""
-        if not self.takes(item):
+        if type(item) is not type(self._delta):
             return None
         self.event = _path(self._delta, _events(self._first, self.grew.pieces.append))
         return self.event(item)

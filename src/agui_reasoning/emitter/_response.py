@@ -35,31 +35,6 @@ from agui_reasoning.parts import (
 )
 
 
-class _VisibleText(Unshown, eq=False):
-    """Text to be shown. Leading white space is held back until something visible follows.
-
-    assistant-ui drops messages of white space alone, and their values.
-    """
-
-    pieces: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
-    visible: bool = False
-
-    def add(self, text: str) -> str:
-        """Add text, and return what can be sent now."""
-        if self.visible:
-            self.pieces.append(text)
-            return text
-        self.waiting.append(text)
-        if text.isspace():
-            return ""
-        self.visible = True
-        sent = "".join(self.waiting)
-        self.waiting.clear()
-        self.pieces.append(sent)
-        return sent
-
-
 class _ShownText(Unshown, eq=False):
     """A `Span` that grows with every delta; its record is created only when it is written."""
 
@@ -85,12 +60,16 @@ class Stretch(Unshown, eq=False):
 
     Attributes:
         number: The number of the stretch within its unit.
+        shown: The text sent to the client.
+        waiting: Leading white space, until something visible follows: assistant-ui drops messages of white
+            space alone, and their values.
         withheld: Whether some of its text is not shown.
     """
 
     unit: ReasoningUnit
     number: int
-    text: _VisibleText = field(default_factory=_VisibleText)
+    shown: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     segments: list[SegmentBuffer] = field(default_factory=list)
     last_visible: SegmentBuffer | None = None
     withheld: bool = False
@@ -98,7 +77,7 @@ class Stretch(Unshown, eq=False):
     @property
     def shown_chars(self) -> int:
         """The number of code points sent to the client."""
-        return sum(map(len, self.text.pieces))
+        return sum(map(len, self.shown))
 
     @property
     def text_chars(self) -> int:
@@ -109,7 +88,15 @@ class Stretch(Unshown, eq=False):
         """Add text of a segment that is shown, and return what can be sent now."""
         self._note(segment)
         before, self.last_visible = self.last_visible, segment
-        return self.text.add(text if before is segment or before is None else SEGMENT_SEPARATOR + text)
+        if before is not segment and before is not None:
+            text = SEGMENT_SEPARATOR + text
+        if not self.shown:
+            self.waiting.append(text)
+            if text.isspace():
+                return ""
+            text, self.waiting = "".join(self.waiting), []
+        self.shown.append(text)
+        return text
 
     def withhold(self, segment: SegmentBuffer) -> None:
         """Note a segment that is not shown."""
@@ -132,7 +119,7 @@ class Stretch(Unshown, eq=False):
         """
         if self.withheld and not sealed:
             return unit_record(PlacedPart(self.unit.seq, self.unit.part(None), "hidden"))
-        visible = "".join(self.text.pieces)
+        visible = "".join(self.shown)
         exposure: Exposure = "encrypted" if sealed else "shown" if visible else "blank"
         placed = PlacedPart(self.unit.seq, self.part(None), exposure, visible, self.number)
         return unit_record(placed)

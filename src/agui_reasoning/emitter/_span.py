@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, field
 
-from agui_reasoning._strict_json import JSONObject
-from agui_reasoning._wire_events import WireEvents
+from agui_reasoning._wire_events import NOW, WireEvents
 from agui_reasoning.deltas import Unshown
 from agui_reasoning.emitter._response import ReasoningMessage, Stretch
 
@@ -73,7 +72,7 @@ NO_SPAN: Final = SpanState.NONE
 
 
 class ReasoningSpan(Struct, eq=False):
-    """The span of a run that is open, if one is. Its methods return the events to send.
+    """The span of a run that is open, if one is. Its methods add the events to send to a list.
 
     Attributes:
         state: What is open of it.
@@ -86,27 +85,27 @@ class ReasoningSpan(Struct, eq=False):
     state: SpanState = NO_SPAN
     id: str = ""
 
-    def begin(self) -> list[JSONObject]:
+    def begin(self, out: list[Any]) -> None:
         """Note that a message begins, or a unit without one, which keeps the span open."""
         self._open += 1
         if self.state is NO_SPAN:
             self.id = self._new_id()
-        return self._step(_BEGINS)
+        self._step(_BEGINS, out)
 
-    def end(self) -> list[JSONObject]:
+    def end(self, out: list[Any]) -> None:
         """Note that one of them ended."""
         self._open -= 1
-        return [] if self._open else self._step(_ENDS)
+        if not self._open:
+            self._step(_ENDS, out)
 
-    def leave(self) -> list[JSONObject]:
+    def leave(self, out: list[Any]) -> None:
         """Note that something else follows, or that the response has ended."""
-        return self._step(_LEAVES)
+        self._step(_LEAVES, out)
 
-    def _step(self, steps: Mapping[SpanState, tuple[SpanState, str | None]]) -> list[JSONObject]:
+    def _step(self, steps: Mapping[SpanState, tuple[SpanState, str | None]], out: list[Any]) -> None:
         self.state, kind = steps[self.state]
-        if kind is None:
-            return []
-        return [self._events.at(self._events.now(), kind, messageId=self.id)]
+        if kind is not None:
+            out.append(self._events.at(NOW, kind, messageId=self.id))
 
 
 class EmptyMessage(Unshown, eq=False):

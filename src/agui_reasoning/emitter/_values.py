@@ -92,12 +92,10 @@ class Values(Struct, eq=False):
     def of_reasoning(self, state: ResponseState, message: ReasoningMessage) -> list[JSONObject]:
         """Send the value of a reasoning message that ended, or whose unit changed afterwards."""
         own = self._own(message)
-        units = (*own, *self._records(message.carried))
+        units = own + self._records(message.carried) if message.carried else own
         if not units or (message.sent is not None and own and own[0] in message.sent.units):
             return []
-        events, sent = self._send(state, self._thought(message), units)
-        message.sent = sent or message.sent
-        return events
+        return self._send(state, message, self._thought(message), units)
 
     def of_carried(self, state: ResponseState, message: ReasoningMessage) -> list[JSONObject]:
         """Send the value of a reasoning message again, with the units that followed without text.
@@ -109,12 +107,10 @@ class Values(Struct, eq=False):
         if message.sent is None or size < 2 * message.size_sent_again:
             return []
         message.size_sent_again = size
-        units = (*self._own(message), *self._records(message.carried))
+        units = self._own(message) + self._records(message.carried)
         if units == message.sent.units:
             return []
-        events, sent = self._send(state, self._thought(message), units, message.sent)
-        message.sent = sent or message.sent
-        return events
+        return self._send(state, message, self._thought(message), units, message.sent)
 
     def of_text(self, state: ResponseState, message: AssistantMessage) -> list[JSONObject]:
         """Send the value of an assistant message that ended, if it carries one. A unit has one carrier."""
@@ -125,18 +121,14 @@ class Values(Struct, eq=False):
         units = tuple(record for unit in carried if (record := state.text_record(unit)))
         if not units or (message.sent is not None and message.sent.units == units):
             return []
-        events, sent = self._send(state, _Carrier("message", message.id), units)
-        message.sent = sent or message.sent
-        return events
+        return self._send(state, message, _Carrier("message", message.id), units)
 
     def of_call(self, state: ResponseState, call: EmittedCall) -> list[JSONObject]:
         """Send the value of a call that ended, if it carries one."""
         record = call.record(sealed=self._sealed) if call.unit.opaque else None
         if record is None or (call.sent is not None and call.sent.units == (record,)):
             return []
-        events, sent = self._send(state, _Carrier("tool-call", call.id), (record,))
-        call.sent = sent or call.sent
-        return events
+        return self._send(state, call, _Carrier("tool-call", call.id), (record,))
 
     # -- the end of a response
 
@@ -273,8 +265,8 @@ class Values(Struct, eq=False):
         return self._records([message.own]) if message.own else ()
 
     def _records(self, stretches: Iterable[Stretch]) -> UnitRecords:
-        records = [stretch.record(sealed=self._sealed) for stretch in stretches]
-        return tuple([record for record in records if record is not None])
+        sealed = self._sealer is not None
+        return tuple(filter(None, [stretch.record(sealed=sealed) for stretch in stretches]))
 
     def _needs_anchor(self, state: ResponseState, others: UnitRecords) -> bool:
         if self._anchors == "always":
@@ -298,8 +290,13 @@ class Values(Struct, eq=False):
     # -- one value
 
     def _send(
-        self, state: ResponseState, carrier: _Carrier, units: UnitRecords, before: Sent = _NOTHING
-    ) -> tuple[list[JSONObject], Sent | None]:
+        self,
+        state: ResponseState,
+        entity: ReasoningMessage | AssistantMessage | EmittedCall,
+        carrier: _Carrier,
+        units: UnitRecords,
+        before: Sent = _NOTHING,
+    ) -> list[JSONObject]:
         """Send a value with the new names and those of the value that it replaces.
 
         Send nothing yet if it is too large.
@@ -309,8 +306,9 @@ class Values(Struct, eq=False):
         envelope = self._envelope(state, units, names, again=before is not _NOTHING)
         value = self._write(envelope)
         if value is None:
-            return [], None
-        return [*carrier.opening, self._note(state, carrier, envelope, value)], Sent(units, *names)
+            return []
+        entity.sent = Sent(units, *names)
+        return [*carrier.opening, self._note(state, carrier, envelope, value)]
 
     def _envelope(
         self,
@@ -320,25 +318,25 @@ class Values(Struct, eq=False):
         *,
         again: bool = False,
     ) -> Envelope:
-        origin, opening = state.response.origin, not state.values
+        response, marked = state.response, again or not state.values
         place = ResponsePlace(
             id=state.id,
             number=state.values,
-            native_id=state.response.id,
-            conversation=state.response.conversation,
+            native_id=response.id,
+            conversation=response.conversation,
             after=state.after,
             after_entity=state.after_entity,
             messages=names[0],
             calls=names[1],
-            failed=state.failed if opening or again else (),
+            failed=state.failed if marked else (),
             subagent=self._events.subagent,
             refused=state.refused if again else None,
             withheld=state.withheld if again else (),
-            effort=state.effort if opening or again else None,
-            prefix=self._prefix(state) if opening or again else None,
+            effort=state.effort if marked else None,
+            prefix=self._prefix(state) if marked else None,
             interrupts=state.interrupts,
         )
-        return Envelope(origin=origin, response=place, units=units)
+        return Envelope(origin=response.origin, response=place, units=units)
 
     def _prefix(self, state: ResponseState) -> Prefix | None:
         if state.prefix is None or self._sealed:
@@ -364,7 +362,8 @@ class Values(Struct, eq=False):
 
 def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the messages and calls after the first few of each."""
-    return tuple([message.id for message in state.messages[start[0] :]]), tuple(state.call_ids[start[1] :])
+    messages, calls = start
+    return tuple([message.id for message in state.messages[messages:]]), tuple(state.call_ids[calls:])
 
 
 def _is_marked(state: ResponseState) -> bool:

@@ -17,7 +17,16 @@ from ag_ui.core import Interrupt
 from msgspec import field
 
 from agui_reasoning._strict_json import JSONObject, well_formed
-from agui_reasoning._wire_events import WireEvents, error_hint, error_sentence, hint, text_of, told
+from agui_reasoning._wire_events import (
+    HINT_KEY,
+    NOW,
+    WireEvents,
+    error_hint,
+    error_sentence,
+    hint,
+    text_of,
+    told,
+)
 from agui_reasoning.attribution import Shared
 from agui_reasoning.deltas import (
     Answered,
@@ -92,12 +101,10 @@ class Writer(Unshown, gc=True, eq=False):
             kind = type(change)
             if kind is Grew:
                 _GREW[type(change.unit)](self, change.unit, change)
-            elif kind in _OF_UNITS:
-                handler = _OF_UNITS[kind].get(type(change.unit))
-                if handler is not None:  # text stays open until something else follows
-                    handler(self, change.unit)
-            else:
+            elif (handlers := _OF_UNITS.get(kind)) is None:
                 _OF_RESPONSES[kind](self, change)
+            elif (handler := handlers.get(type(change.unit))) is not None:
+                handler(self, change.unit)  # text stays open until something else follows
         return self._flush()
 
     def catch_up(self, grew: Grew, pieces: Sequence[str]) -> None:
@@ -136,17 +143,19 @@ class Writer(Unshown, gc=True, eq=False):
         return out
 
     def _send(self, kind: str, metadata: JSONObject | None = None, **members: Any) -> None:
-        self._out.append(self._events.at(self._events.now(), kind, metadata, **members))
+        self._out.append(self._events.at(NOW, kind, metadata, **members))
 
     def _send_delta(self, kind: str, id_name: str, entity_id: str, text: str) -> None:
         self._out.append(self._events.delta(kind, id_name, entity_id, text))
 
     def _hint(self, seq: int | None, **more: Any) -> dict[str, Any]:
         """Structure for readers that cannot open envelopes; assistant-ui and TanStack drop it."""
-        place = {"response": self._state.id}
-        if self._disclosure.hidden:
-            return hint(place)  # no counts of units, and no durations
-        return hint(place | more if seq is None else {**place, "seq": seq, **more})
+        place: dict[str, Any] = {"response": self._state.id}
+        if not self._disclosure.hidden:  # else no counts of units, and no durations
+            if seq is not None:
+                place["seq"] = seq
+            place.update(more)
+        return {HINT_KEY: place}
 
     # -- responses
 
@@ -180,17 +189,16 @@ class Writer(Unshown, gc=True, eq=False):
 
         assistant-ui drops the values of assistant messages and of calls.
         """
-        opening = self._span.begin()
-        self._span.end()
+        opening: list[Any] = []
+        self._span.begin(opening)
+        self._span.end(opening)
         self.has_reasoned = True
         message_id, now = self._new_id(), self._events.now()
         self._note_id(message_id)
         empty = hint({"response": self._state.id, "empty": True})
-        return message_id, [
-            *opening,
-            self._started_reasoning(message_id, empty, now),
-            self._events.at(now, "REASONING_MESSAGE_END", messageId=message_id),
-        ]
+        opening.append(self._started_reasoning(message_id, empty, now))
+        opening.append(self._events.at(now, "REASONING_MESSAGE_END", messageId=message_id))
+        return message_id, opening
 
     def _started_reasoning(self, message_id: str, hint: JSONObject, now: int | None) -> JSONObject:
         return self._events.at(now, "REASONING_MESSAGE_START", hint, messageId=message_id, role="reasoning")
@@ -221,7 +229,7 @@ class Writer(Unshown, gc=True, eq=False):
         state = self._state
         stretch = state.speaking[unit] = state.begin(unit)
         if not self._disclosure.opens_messages:
-            self._out += self._span.begin()
+            self._span.begin(self._out)
             stretch.withheld = True
             return
         if not state.reasoning:
@@ -234,7 +242,7 @@ class Writer(Unshown, gc=True, eq=False):
 
     def _open_message(self, unit: ReasoningUnit) -> ReasoningMessage:
         self._send_carried()
-        self._out += self._span.begin()
+        self._span.begin(self._out)
         # An ID of its own: Anthropic's is that of the answer as well, and clients that key by ID then show no
         # answer (ag-ui-protocol/ag-ui#2199).
         message = ReasoningMessage(self._new_id(), self._span.id, self._events.now())
@@ -269,7 +277,7 @@ class Writer(Unshown, gc=True, eq=False):
             self._send_delta("REASONING_MESSAGE_CONTENT", "messageId", message_id, sent)
 
     def _note_reasoning(self, unit: ReasoningUnit, pieces: Sequence[str]) -> None:
-        self._state.speaking[unit].text.pieces += pieces
+        self._state.speaking[unit].shown += pieces
 
     def _reasoning_ended(self, unit: ReasoningUnit) -> None:
         state = self._state
@@ -281,11 +289,11 @@ class Writer(Unshown, gc=True, eq=False):
         if (carrier := state.carried_by.get(stretch)) is not None:
             state.overtaken[carrier] = None
         if not self._disclosure.opens_messages:
-            self._out += self._span.end()
+            self._span.end(self._out)
 
     def _end_reasoning(self, message: ReasoningMessage) -> None:
         own = message.own
-        if own is not None and own.withheld and not own.text.visible:
+        if own is not None and own.withheld and not own.shown:
             self._out.append(SummaryDue(message.id, own.part(self._state.response.origin)))
         now = self._events.now()
         metadata = None
@@ -293,7 +301,7 @@ class Writer(Unshown, gc=True, eq=False):
             metadata = self._hint(message.seq, durationMs=max(0, now - message.started_ms))
         self._out.append(self._events.at(now, "REASONING_MESSAGE_END", metadata, messageId=message.id))
         self._out += self._values.of_reasoning(self._state, message)
-        self._out += self._span.end()
+        self._span.end(self._out)
 
     def _send_carried(self) -> None:
         """Send values again whose carried ended, before something else follows: the client may stop there."""
@@ -316,7 +324,7 @@ class Writer(Unshown, gc=True, eq=False):
             return
         if (empty := self._empty.leave()) is not None:
             self._end_reasoning(empty)
-        self._out += self._span.leave()
+        self._span.leave(self._out)
 
     # -- text
 
@@ -329,7 +337,8 @@ class Writer(Unshown, gc=True, eq=False):
         if change.text.isspace():
             return
         self._leave_reasoning()
-        message = self._open_text(unit)
+        message = self._open_message_of_text(unit.seq)
+        self._state.attributor.text()
         held, self._state.held = self._state.held, []
         shown = "".join([text for _, text in held])
         self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, shown)
@@ -342,11 +351,6 @@ class Writer(Unshown, gc=True, eq=False):
     def _show_text(self, message: AssistantMessage, unit: TextUnit, text: str) -> None:
         self._state.place(unit, message, len(text))
         self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, text)
-
-    def _open_text(self, unit: TextUnit) -> AssistantMessage:
-        message = self._open_message_of_text(unit.seq)
-        self._state.attributor.text()
-        return message
 
     def _open_message_of_text(self, seq: int | None) -> AssistantMessage:
         self._fresh_assistant()

@@ -480,7 +480,7 @@ class Run:
         if self.visibility == "full" and self._emitter.shows_nothing:
             self.warn_once([_NOT_SHOWN])
         self._state = "ended"  # set after `close`: if a callback fails in it, `fail` can still end the run
-        pending = [call.id for call in self.pending_calls]
+        pending = [call.id for call in self._emitter.pending_calls]
         end = self._ending(interrupts=interrupts, pending=pending, result=result)
         return self._end(events, self._frame.finished(end))
 
