@@ -74,13 +74,13 @@ class WireEvents(Struct, eq=False):
         """Return the time, if there is a clock."""
         return self.now_ms() if self.now_ms else None
 
-    def at(
-        self, now: int | None, kind: str, metadata: JSONObject | None = None, **members: Any
-    ) -> JSONObject:
-        """Return an event of some time, or without one."""
-        event: JSONObject = {"type": kind}
+    def at(self, now: int | None, metadata: JSONObject | None = None, /, **members: Any) -> JSONObject:
+        """Return an event of some time, or without one. The first member is the type."""
         if now is NOW:
             now = self.now_ms() if self.now_ms else None
+        if now is None and metadata is None and self.subagent is None:
+            return members
+        event: JSONObject = {"type": members.pop("type")}
         if now is not None:
             event["timestamp"] = now
         if metadata is not None:
@@ -92,9 +92,8 @@ class WireEvents(Struct, eq=False):
 
     def delta(self, kind: str, id_name: str, entity_id: str, text: str) -> JSONObject:
         """Return an event that adds text to a message or call."""
-        if self.subagent is not None:
-            return self.at(None, kind, None, **{id_name: entity_id, "delta": text})
-        return {"type": kind, id_name: entity_id, "delta": text}
+        event = {"type": kind, id_name: entity_id, "delta": text}
+        return event if self.subagent is None else self.at(None, **event)
 
 
 def event_model(event: JSONObject) -> Event:

@@ -410,9 +410,9 @@ class BaseEmitter:
             self.warn("Media in a message of the user are missing in later runs: events contain text only.")
         events, text = self._events, text_of(shown.content)
         now = events.now()
-        start = events.at(now, "TEXT_MESSAGE_START", messageId=shown.id, role="user")
+        start = events.at(now, type="TEXT_MESSAGE_START", messageId=shown.id, role="user")
         content = [events.delta("TEXT_MESSAGE_CONTENT", "messageId", shown.id, text)] if text else []
-        return [*ended, start, *content, events.at(now, "TEXT_MESSAGE_END", messageId=shown.id)]
+        return [*ended, start, *content, events.at(now, type="TEXT_MESSAGE_END", messageId=shown.id)]
 
     def _deltas(self, part: Part) -> Iterable[Delta]:
         self._parts += 1

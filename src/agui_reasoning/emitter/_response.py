@@ -121,8 +121,8 @@ class Stretch(Unshown, eq=False):
             return unit_record(PlacedPart(self.unit.seq, self.unit.part(None), "hidden"))
         visible = "".join(self.shown)
         exposure: Exposure = "encrypted" if sealed else "shown" if visible else "blank"
-        placed = PlacedPart(self.unit.seq, self.part(None), exposure, visible, self.number)
-        return unit_record(placed)
+        part = self.unit.part_of(self.segments, None)
+        return unit_record(PlacedPart(self.unit.seq, part, exposure, visible, self.number))
 
 
 class ReasoningMessage(Unshown, eq=False):
@@ -287,6 +287,13 @@ class ResponseState(Unshown, eq=False):
             stretches.append(_ShownText(message.id, message.length, length))
         message.length += length
         message.units[unit] = None
+
+    def release(self, message: AssistantMessage) -> str:
+        """Note that a message shows the white space that was held back, and return it."""
+        held, self.held = self.held, []
+        for unit, text in held:
+            self.place(unit, message, len(text))
+        return "".join([text for _, text in held])
 
     def leave_behind(self) -> None:
         """Note that text opens a new bubble after the reasoning so far."""

@@ -105,7 +105,7 @@ class ReasoningSpan(Struct, eq=False):
     def _step(self, steps: Mapping[SpanState, tuple[SpanState, str | None]], out: list[Any]) -> None:
         self.state, kind = steps[self.state]
         if kind is not None:
-            out.append(self._events.at(NOW, kind, messageId=self.id))
+            out.append(self._events.at(NOW, type=kind, messageId=self.id))
 
 
 class EmptyMessage(Unshown, eq=False):

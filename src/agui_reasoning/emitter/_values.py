@@ -254,7 +254,9 @@ class Values(Struct, eq=False):
         if not message.left_behind or self._events.subagent is not None:
             return _Carrier("message", message.id)
         now, at = self._events.now(), self._events.at
-        span = tuple(at(now, kind, messageId=message.id) for kind in ("REASONING_START", "REASONING_END"))
+        span = tuple(
+            at(now, type=kind, messageId=message.id) for kind in ("REASONING_START", "REASONING_END")
+        )
         return _Carrier("message", message.id, span)
 
     @property
@@ -262,7 +264,8 @@ class Values(Struct, eq=False):
         return self._sealer is not None
 
     def _own(self, message: ReasoningMessage) -> UnitRecords:
-        return self._records([message.own]) if message.own else ()
+        record = message.own.record(sealed=self._sealer is not None) if message.own else None
+        return () if record is None else (record,)
 
     def _records(self, stretches: Iterable[Stretch]) -> UnitRecords:
         sealed = self._sealer is not None
@@ -333,15 +336,13 @@ class Values(Struct, eq=False):
             refused=state.refused if again else None,
             withheld=state.withheld if again else (),
             effort=state.effort if marked else None,
-            prefix=self._prefix(state) if marked else None,
+            prefix=self._prefix(state.prefix) if marked and state.prefix else None,
             interrupts=state.interrupts,
         )
         return Envelope(origin=response.origin, response=place, units=units)
 
-    def _prefix(self, state: ResponseState) -> Prefix | None:
-        if state.prefix is None or self._sealed:
-            return state.prefix
-        return structs.replace(state.prefix, system=state.prefix.system[:2])
+    def _prefix(self, prefix: Prefix) -> Prefix:
+        return prefix if self._sealed else structs.replace(prefix, system=prefix.system[:2])
 
     def _write(self, envelope: Envelope) -> str | None:
         return self._sealer.write(envelope) if self._sealer else plain_value(envelope)
@@ -357,7 +358,7 @@ class Values(Struct, eq=False):
             if fragment.index == 0:
                 state.carriers[fragment.seq, fragment.stretch] = carrier.id
         at, kind = self._events.at, "REASONING_ENCRYPTED_VALUE"
-        return at(None, kind, subtype=carrier.subtype, entityId=carrier.id, encryptedValue=value)
+        return at(None, type=kind, subtype=carrier.subtype, entityId=carrier.id, encryptedValue=value)
 
 
 def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -143,7 +143,7 @@ class Writer(Unshown, gc=True, eq=False):
         return out
 
     def _send(self, kind: str, metadata: JSONObject | None = None, **members: Any) -> None:
-        self._out.append(self._events.at(NOW, kind, metadata, **members))
+        self._out.append(self._events.at(NOW, metadata, type=kind, **members))
 
     def _send_delta(self, kind: str, id_name: str, entity_id: str, text: str) -> None:
         self._out.append(self._events.delta(kind, id_name, entity_id, text))
@@ -197,11 +197,13 @@ class Writer(Unshown, gc=True, eq=False):
         self._note_id(message_id)
         empty = hint({"response": self._state.id, "empty": True})
         opening.append(self._started_reasoning(message_id, empty, now))
-        opening.append(self._events.at(now, "REASONING_MESSAGE_END", messageId=message_id))
+        opening.append(self._events.at(now, type="REASONING_MESSAGE_END", messageId=message_id))
         return message_id, opening
 
     def _started_reasoning(self, message_id: str, hint: JSONObject, now: int | None) -> JSONObject:
-        return self._events.at(now, "REASONING_MESSAGE_START", hint, messageId=message_id, role="reasoning")
+        return self._events.at(
+            now, hint, type="REASONING_MESSAGE_START", messageId=message_id, role="reasoning"
+        )
 
     def _valued(self, change: Valued) -> None:
         """Note a change; late values are sent with the response."""
@@ -299,7 +301,7 @@ class Writer(Unshown, gc=True, eq=False):
         metadata = None
         if now is not None and message.started_ms is not None and not self._disclosure.hidden:
             metadata = self._hint(message.seq, durationMs=max(0, now - message.started_ms))
-        self._out.append(self._events.at(now, "REASONING_MESSAGE_END", metadata, messageId=message.id))
+        self._out.append(self._events.at(now, metadata, type="REASONING_MESSAGE_END", messageId=message.id))
         self._out += self._values.of_reasoning(self._state, message)
         self._span.end(self._out)
 
@@ -329,28 +331,21 @@ class Writer(Unshown, gc=True, eq=False):
     # -- text
 
     def _text_grew(self, unit: TextUnit, change: Grew) -> None:
-        message = self._message
-        if message.open:
-            self._show_text(message, unit, change.text)
-            return
-        self._state.held.append((unit, change.text))
-        if change.text.isspace():
-            return
-        self._leave_reasoning()
-        message = self._open_message_of_text(unit.seq)
-        self._state.attributor.text()
-        held, self._state.held = self._state.held, []
-        shown = "".join([text for _, text in held])
-        self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, shown)
-        for holder, text in held:
-            self._state.place(holder, message, len(text))
+        state, text, held = self._state, change.text, ""
+        message = state.messages[-1]
+        if not message.open:
+            if text.isspace():
+                state.held.append((unit, text))
+                return
+            self._leave_reasoning()
+            message = self._open_message_of_text(unit.seq)
+            state.attributor.text()
+            held = state.release(message) if state.held else ""
+        state.place(unit, message, len(text))
+        self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, held + text)
 
     def _note_text(self, unit: TextUnit, pieces: Sequence[str]) -> None:
         self._state.place(unit, self._message, sum(map(len, pieces)))
-
-    def _show_text(self, message: AssistantMessage, unit: TextUnit, text: str) -> None:
-        self._state.place(unit, message, len(text))
-        self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, text)
 
     def _open_message_of_text(self, seq: int | None) -> AssistantMessage:
         self._fresh_assistant()
