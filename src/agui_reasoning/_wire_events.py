@@ -29,7 +29,7 @@ EVENT_MODELS: Final[dict[str, type[BaseModel]]] = {
 }
 """The models of ``ag_ui``, by the type of the event."""
 
-_VALIDATORS: Final[dict[str, Callable[[JSONObject], Any]]] = {
+_VALIDATORS: Final[dict[str, Callable[[JSONObject], Event]]] = {
     kind: model.__pydantic_validator__.validate_python for kind, model in EVENT_MODELS.items()
 }
 
@@ -100,9 +100,9 @@ def event_model(event: JSONObject) -> Event:
     """Return the model of an event."""
     validate = _VALIDATORS[event["type"]]
     try:
-        return cast("Event", validate(event))
+        return validate(event)
     except ValidationError:  # pydantic rejects some lone surrogates
-        repaired = validate(well_formed(event))
+        repaired: Any = validate(well_formed(event))
     if isinstance(event.get("delta"), str):
         # A character may be split between this delta and the next, so it is delivered as it is.
         repaired.delta = event["delta"]

@@ -325,9 +325,13 @@ class Growth:
 
 def growth(decoder: Decoder, emitter: BaseEmitter, payloads: Iterator[Any] | None) -> Growth | None:
     """Return the frames of the payloads that follow, if the last one added text and nothing else."""
-    more, fast = decoder.more, emitter.fast
+    more = decoder.more
     is_own = type(decoder).receive is not Decoder.receive  # an application may change what was decoded
-    if more is None or fast is None or is_own or not fast.takes(more.delta("Hm")):
+    if more is None or is_own:
+        return None
+    delta = more.delta("Hm")
+    fast = emitter.fast or emitter.another_path(delta)
+    if fast is None or not fast.takes(delta):
         return None
     fast.frames()
     return None if fast.form is None else Growth(more, emitter, payloads)

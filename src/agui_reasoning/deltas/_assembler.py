@@ -7,8 +7,7 @@ values are handled only here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import field
@@ -465,9 +464,9 @@ class Assembler(Unshown, gc=True, eq=False):
                 changes.append(Valued(unit))
 
     def _close_all(self, changes: list[Change], status: Status) -> None:
-        if self.response is None:
+        if (response := self.response) is None:
             return
-        for unit in list(_units(self.response)):
+        for unit in [*response.reasoning.values(), *response.text.values(), *response.calls.values()]:
             if unit.open:
                 self._end(unit, status, changes)
 
@@ -495,10 +494,6 @@ def _collect(changes: Iterable[Change], parts: list[Part]) -> None:
             parts.extend(change.response.parts())
         elif isinstance(change, Answered):
             parts.append(change.unit.part(None))
-
-
-def _units(response: ResponseBuffer) -> Iterator[UnitBuffer]:
-    return chain(response.reasoning.values(), response.text.values(), response.calls.values())
 
 
 def _units_with_key(response: ResponseBuffer, key: str) -> list[UnitBuffer]:

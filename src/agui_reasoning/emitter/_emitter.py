@@ -17,6 +17,7 @@ from agui_reasoning._wire_events import WireEvents, Written, models_of, new_uuid
 from agui_reasoning.deltas import (
     DELTA_TYPES,
     Assembler,
+    Change,
     Delta,
     InputTransformationsDelta,
     ResponseStart,
@@ -56,6 +57,7 @@ from agui_reasoning.parts import (
 from agui_reasoning.wire import frames_of
 
 if TYPE_CHECKING:  # imported with the first key ring, event of the application or policy
+    from agui_reasoning.crypto import KeyRing
     from agui_reasoning.emitter._application import ApplicationEvents
     from agui_reasoning.policy import EchoRule
 
@@ -72,6 +74,8 @@ class BaseEmitter:
     """
 
     fast: FastPath | None = None
+    _last: tuple[Delta, list[Change], list[Any]] | None = None
+    """A delta that a fast path may follow, with what it caused."""
     _application: ApplicationEvents | None = None
     _has_warned_of_raw = False
     _parts = 0
@@ -108,13 +112,6 @@ class BaseEmitter:
             takes_media=takes_media,
         )
 
-    @classmethod
-    def _of_settings(cls, settings: EmitterSettings, **more: Any) -> BaseEmitter:
-        """Create an emitter with settings, which name the origin, instead of options."""
-        emitter = cls.__new__(cls)
-        emitter._prepare(settings, **more)
-        return emitter
-
     def _prepare(
         self,
         settings: EmitterSettings,
@@ -125,6 +122,7 @@ class BaseEmitter:
         known_messages: Iterable[Message],
         takes_media: bool,
     ) -> None:
+        """Start with settings, which name the origin, instead of options."""
         self._default = None if settings.origin == _UNNAMED else settings.origin
         self._assembler = Assembler(self._default)
         self.warn = settings.on_warning or _warn
@@ -132,7 +130,8 @@ class BaseEmitter:
         self._disclosure = Disclosure.of(settings.visibility, sealed=settings.keys is not None)
         self._events = WireEvents(settings.now_ms)
         self._new_id = settings.new_id or new_uuid
-        sealer, on_audit = _sealer(settings, thread_id), settings.on_audit
+        sealer = None if settings.keys is None else _sealer(settings, settings.keys, thread_id)
+        on_audit = settings.on_audit
         self._writer = Writer(
             self._new_id,
             self._events,
@@ -234,11 +233,11 @@ class BaseEmitter:
                 (``visibility_without_keys``); state is unchanged. Or ``summarize`` is asynchronous
                 (``async_summarize``).
         """
-        fast = self.fast
+        fast = self.fast or self.another_path(item)
         while fast is not None:
             if (event := (fast.event or fast.first_event)(item)) is not None:
                 return run_stages(self._stages, [event]) if self._stages else [event]
-            fast = self._another_path(item)
+            fast = self.another_path(item)
         return models_of(self._take(item))
 
     def frames(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> bytes:
@@ -250,11 +249,11 @@ class BaseEmitter:
             LocalProtocolError: As in `receive`; or an application event cannot be written (``not_json``).
             ConfigurationError: As in `receive`.
         """
-        fast = self.fast
+        fast = self.fast or self.another_path(item)
         while fast is not None:
             if (frame := (fast.frame or fast.first_frame)(item)) is not None:
                 return frame
-            fast = self._another_path(item)
+            fast = self.another_path(item)
         return frames_of(self._take(item))
 
     def receiving(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> Settling[list[Event]]:
@@ -281,10 +280,6 @@ class BaseEmitter:
         return self._staged(written) if self._stages else written
 
     def _written(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> list[Any]:
-        if self.fast is not None:
-            if type(item) is UsageDelta:  # changes no unit; some APIs send counts with every text
-                return self._assembler.receive(item)
-            self._leave_fast_path()
         if self._closed:
             raise LocalProtocolError(
                 f"{type(item).__name__} came after the emitter was closed.",
@@ -292,6 +287,9 @@ class BaseEmitter:
                 hint="Create a new emitter for each run.",
                 state="closed",
             )
+        if type(item) is UsageDelta and self._assembler.response is not None:
+            return self._assembler.receive(item)  # changes no unit; some APIs send counts with every text
+        self._leave_fast_path()
         if type(item) in _DELTAS:
             return self._apply(item)
         self._paths.clear()
@@ -315,8 +313,12 @@ class BaseEmitter:
         staged: list[Any] = run_stages(self._stages, models_of(written))
         return staged
 
-    def _another_path(self, item: object) -> FastPath | None:
-        """Change to the fast path of the unit that an item adds text to, and return it, if there is one."""
+    def another_path(self, item: object) -> FastPath | None:
+        """Change to the fast path of the unit that an item adds text to, and return it, if it is another."""
+        if (last := self._last) is not None and type(item) is type(last[0]):
+            self._last = None
+            self.fast = fast_path(*last, staged=bool(self._stages))
+            return self.fast
         path = self._paths.get(path_key(item)) if self._paths else None
         if path is None or path is self.fast:
             return None
@@ -325,9 +327,9 @@ class BaseEmitter:
         return path
 
     def _leave_fast_path(self) -> None:
-        fast, self.fast = self.fast, None
-        if fast is not None and (pieces := fast.take_pieces()):
+        if (fast := self.fast) is not None and (pieces := fast.take_pieces()):
             self._writer.catch_up(fast.grew, pieces)
+        self.fast = self._last = None
 
     def _apply(self, delta: Any) -> list[Any]:
         kind, response = type(delta), self._assembler.response
@@ -342,8 +344,8 @@ class BaseEmitter:
             delta = self.inputs.resolve(delta, origin)
         changes = self._assembler.receive(delta)
         written = self._writer.write(changes)
-        self.fast = path = fast_path(delta, changes, written, staged=bool(self._stages))
-        if path is None or len(changes) > 1 or len(written) > 1:
+        self._last = delta, changes, written
+        if len(changes) > 1 or len(written) > 1 or (path := self.another_path(delta)) is None:
             self._paths.clear()  # more than text was added: a unit may have ended
         else:
             self._paths[path_key(delta)] = path
@@ -442,9 +444,7 @@ class BaseEmitter:
         return staged
 
 
-def _sealer(settings: EmitterSettings, thread_id: str | None) -> EnvelopeWriter | None:
-    if settings.keys is None:
-        return None
+def _sealer(settings: EmitterSettings, keys: KeyRing, thread_id: str | None) -> EnvelopeWriter:
     if thread_id is None:
         raise ConfigurationError(
             "Encrypted values need a thread, and none was given.",
@@ -454,7 +454,7 @@ def _sealer(settings: EmitterSettings, thread_id: str | None) -> EnvelopeWriter 
     from agui_reasoning.crypto import Binding
 
     binding = Binding(thread_id, tenant=settings.tenant)
-    return EnvelopeWriter(settings.keys, binding, settings.ttl_s, settings.pad_to)
+    return EnvelopeWriter(keys, binding, settings.ttl_s, settings.pad_to)
 
 
 def _ids_of(event: Any) -> list[Any]:

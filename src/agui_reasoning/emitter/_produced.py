@@ -113,13 +113,14 @@ class Produced(Unshown, gc=True, eq=False):
 
     def end_response(self, response: ResponseBuffer) -> None:
         """Add the response."""
-        if not _is_turn(response):
-            self._effort = self._effort or self._state.effort  # nobody will hear of this response
+        state = self._state
+        if not (response.units or response.refused):
+            self._effort = self._effort or state.effort  # nobody will hear of this response
             return
-        self._last = self._state
-        for unit in () if self._has_text else self._state.stretches:
-            self._signed |= any(value.kind in SHOWN_ON_REQUEST for value in unit.opaque)
+        self._last = state
+        for unit in () if self._has_text else state.stretches:
             self._has_text |= any(map(_pieces_of, unit.segments))
+            self._signed |= not SHOWN_ON_REQUEST.isdisjoint([value.kind for value in unit.opaque])
 
     def coming(self, open_response: ResponseBuffer | None) -> list[Turn | EffortChange]:
         """Return what follows the items: the response that is still open, and the next change."""

@@ -154,7 +154,7 @@ class Values(Struct, eq=False):
         if carrier is None:
             return []
         units = (*self._final_reasoning(state), *_other_records(state))
-        envelope = self._envelope(state, units, _names(state, (0, 0)), again=True)
+        envelope = self._envelope(state, Sent(units, *_names(state, (0, 0))), again=True)
         value = self._write(envelope)
         return [] if value is None else [*carrier.opening, self._note(state, carrier, envelope, value)]
 
@@ -185,7 +185,7 @@ class Values(Struct, eq=False):
         first = next(carriers, None)
         if first is None or (not _is_marked(state) and _is_needless(state, units)):
             return []
-        envelope = self._envelope(state, units, _names(state, (0, 0)), again=True)
+        envelope = self._envelope(state, Sent(units, *_names(state, (0, 0))), again=True)
         value = self._write(envelope)
         if value is not None:
             return [*first.opening, self._note(state, first, envelope, value)]
@@ -304,23 +304,16 @@ class Values(Struct, eq=False):
 
         Send nothing yet if it is too large.
         """
-        new = _names(state, state.named)
-        names = before.messages + new[0], before.calls + new[1]
-        envelope = self._envelope(state, units, names, again=before is not _NOTHING)
+        messages, calls = _names(state, state.named)
+        sent = Sent(units, before.messages + messages, before.calls + calls)
+        envelope = self._envelope(state, sent, again=before is not _NOTHING)
         value = self._write(envelope)
         if value is None:
             return []
-        entity.sent = Sent(units, *names)
+        entity.sent = sent
         return [*carrier.opening, self._note(state, carrier, envelope, value)]
 
-    def _envelope(
-        self,
-        state: ResponseState,
-        units: UnitRecords,
-        names: tuple[tuple[str, ...], tuple[str, ...]],
-        *,
-        again: bool = False,
-    ) -> Envelope:
+    def _envelope(self, state: ResponseState, content: Sent, *, again: bool) -> Envelope:
         response, marked = state.response, again or not state.values
         place = ResponsePlace(
             id=state.id,
@@ -329,8 +322,8 @@ class Values(Struct, eq=False):
             conversation=response.conversation,
             after=state.after,
             after_entity=state.after_entity,
-            messages=names[0],
-            calls=names[1],
+            messages=content.messages,
+            calls=content.calls,
             failed=state.failed if marked else (),
             subagent=self._events.subagent,
             refused=state.refused if again else None,
@@ -339,7 +332,7 @@ class Values(Struct, eq=False):
             prefix=self._prefix(state.prefix) if marked and state.prefix else None,
             interrupts=state.interrupts,
         )
-        return Envelope(origin=response.origin, response=place, units=units)
+        return Envelope(origin=response.origin, response=place, units=content.units)
 
     def _prefix(self, prefix: Prefix) -> Prefix:
         return prefix if self._sealed else structs.replace(prefix, system=prefix.system[:2])
@@ -357,8 +350,8 @@ class Values(Struct, eq=False):
         for fragment in envelope.fragments:
             if fragment.index == 0:
                 state.carriers[fragment.seq, fragment.stretch] = carrier.id
-        at, kind = self._events.at, "REASONING_ENCRYPTED_VALUE"
-        return at(None, type=kind, subtype=carrier.subtype, entityId=carrier.id, encryptedValue=value)
+        members = {"subtype": carrier.subtype, "entityId": carrier.id, "encryptedValue": value}
+        return self._events.at(None, type="REASONING_ENCRYPTED_VALUE", **members)
 
 
 def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:

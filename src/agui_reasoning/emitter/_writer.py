@@ -348,8 +348,7 @@ class Writer(Unshown, gc=True, eq=False):
         self._state.place(unit, self._message, sum(map(len, pieces)))
 
     def _open_message_of_text(self, seq: int | None) -> AssistantMessage:
-        self._fresh_assistant()
-        message = self._message
+        message = self._fresh_assistant()
         message.open = message.used = True
         self._note_id(message.id)
         if self._bubble is not None:
@@ -371,8 +370,8 @@ class Writer(Unshown, gc=True, eq=False):
     def _message(self) -> AssistantMessage:
         return self._state.messages[-1]
 
-    def _fresh_assistant(self) -> None:
-        """Choose the ID of the next assistant message, unless it has one already.
+    def _fresh_assistant(self) -> AssistantMessage:
+        """Choose the ID of the next assistant message, unless it has one already, and return the message.
 
         This happens early so that the envelope of the preceding reasoning can name it. Each response has its
         own: under one ID for the whole run, even CopilotKit loses the order of thoughts and calls.
@@ -380,6 +379,7 @@ class Writer(Unshown, gc=True, eq=False):
         messages = self._state.messages
         if not messages or messages[-1].used:
             messages.append(AssistantMessage(self._new_id()))
+        return messages[-1]
 
     # -- calls
 

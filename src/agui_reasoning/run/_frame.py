@@ -161,6 +161,8 @@ class SubagentFrame(Struct, frozen=True):
 
 def usage_of(counts: Sequence[UsageDelta]) -> list[JSONObject] | None:
     """Return one entry per provider and model; ``None`` if nothing was reported."""
+    if not counts:
+        return None
     entries: dict[tuple[str | None, str | None], dict[str, int]] = {}
     for count in counts:
         entry = entries.setdefault((count.provider, count.model), {})

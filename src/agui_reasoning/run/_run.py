@@ -141,7 +141,8 @@ class Run:
         self._warned: frozenset[str] = frozenset()
         self._state: Literal["new", "running", "ended"] = "new"
         self._terminal: Written | None = None
-        self._emitter = BaseEmitter._of_settings(
+        self._emitter = BaseEmitter.__new__(BaseEmitter)
+        self._emitter._prepare(
             settings,
             rule_of=partial(echo_rule, own=self.policy),
             thread_id=self.input.thread_id,
@@ -561,4 +562,5 @@ class Run:
 
 def _told(emitter: BaseEmitter) -> dict[str, Any]:
     """Return what the client learns about the end of the last response."""
-    return {"finish_reason": emitter.finish_reason, "finish_details": emitter.finish_details}
+    reason = emitter.finish_reason
+    return {"finish_reason": reason, "finish_details": emitter.finish_details} if reason else {}
