@@ -289,7 +289,9 @@ class BaseEmitter:
             )
         if type(item) is UsageDelta and self._assembler.response is not None:
             return self._assembler.receive(item)  # changes no unit; some APIs send counts with every text
-        self._leave_fast_path()
+        self._last = None
+        if self.fast is not None:
+            self._leave_fast_path()
         if type(item) in _DELTAS:
             return self._apply(item)
         self._paths.clear()
@@ -327,19 +329,20 @@ class BaseEmitter:
         return path
 
     def _leave_fast_path(self) -> None:
-        if (fast := self.fast) is not None and (pieces := fast.take_pieces()):
+        fast, self.fast = self.fast, None
+        if fast is not None and (pieces := fast.take_pieces()):
             self._writer.catch_up(fast.grew, pieces)
-        self.fast = self._last = None
 
     def _apply(self, delta: Any) -> list[Any]:
-        kind, response = type(delta), self._assembler.response
+        kind = type(delta)
         if kind is ResponseStart:
             delta = self._of_account(delta)
             self._disclosure.check(delta.origin or self._default, self._rule_of)
             self.inputs.responds()
-        elif response is None and self._default is not None:
+        elif self._default is not None and self._assembler.response is None:
             self._disclosure.check(self._default, self._rule_of)
         if kind is InputTransformationsDelta:
+            response = self._assembler.response
             origin = response.origin if response else self._default
             delta = self.inputs.resolve(delta, origin)
         changes = self._assembler.receive(delta)
@@ -428,6 +431,7 @@ class BaseEmitter:
         if self._closed:
             return []
         self._closed = True
+        self._last = None
         self._leave_fast_path()
         self._paths.clear()
         writer = self._writer

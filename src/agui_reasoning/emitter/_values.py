@@ -134,7 +134,8 @@ class Values(Struct, eq=False):
 
     def end(self, state: ResponseState, open_anchor: OpenAnchor) -> list[JSONObject]:
         """Send the remaining values when a response has ended."""
-        events = [*self._late(state), *self._last(state, open_anchor)]
+        events = self._late(state)
+        events += self._last(state, open_anchor)
         if self._on_audit is not None:
             for record in audit_records(state, self._sealer):
                 self._on_audit(record)

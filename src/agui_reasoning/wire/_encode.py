@@ -152,25 +152,24 @@ _encode = SSEEncoder().encode
 
 def frames_of(events: Sequence[Written]) -> bytes:
     """Return the frames of several events, models or wire JSON."""
-    frames = _frames_of_text(events) if events else b""
-    return b"".join(map(_frame_of, events)) if frames is None else frames
+    try:
+        if events and _OF_TEXT.issuperset(map(_kind_of, events)):
+            # A line of JSON contains no line feed.
+            return _framed(_write_lines(events)[:-1].replace(b"\n", b"\n\ndata: "))
+    except (ValueError, TypeError, KeyError):  # a lone surrogate, a text of another type, a model, no type
+        pass
+    return b"".join(map(_frame_of, events))
 
 
 def _frame_of(event: Written) -> bytes:
     if type(event) is not dict:
         return _encode(event)
-    return _frames_of_text([event]) or _frame(event, event.values()) or _encode(event)
-
-
-def _frames_of_text(events: Sequence[Written]) -> bytes | None:
-    """Return the frames of events that have only texts, or ``None``."""
+    if event.get("type") not in _OF_TEXT:
+        return _frame(event, event.values()) or _encode(event)
     try:
-        if not _OF_TEXT.issuperset(map(_kind_of, events)):
-            return None
-        # A line of JSON contains no line feed.
-        return _framed(_write_lines(events)[:-1].replace(b"\n", b"\n\ndata: "))
-    except (ValueError, TypeError, KeyError):  # a lone surrogate, a text of another type, a model, no type
-        return None
+        return _framed(write_json(event))
+    except (ValueError, TypeError):  # a lone surrogate, a text of another type
+        return _encode(event)
 
 
 def short_frame(event: Any) -> bytes | None:
@@ -214,9 +213,11 @@ def json_string(text: str) -> bytes:
 def _frame(event: Struct | JSONObject, values: Iterable[Any]) -> bytes | None:
     """Return the frame of an event whose values are nothing but JSON, or ``None``."""
     try:
-        return _framed(write_json(event)) if _is_exact(values) else None
+        if _SCALARS.issuperset(map(type, values)) or _is_exact(values):  # most have no members in members
+            return _framed(write_json(event))
     except (ValueError, OverflowError, RecursionError):  # a lone surrogate, a huge number, a cycle
-        return None
+        pass
+    return None
 
 
 def _is_exact(values: Iterable[Any]) -> bool:
