@@ -80,15 +80,7 @@ class WireEvents(Struct, eq=False):
             now = self.now_ms() if self.now_ms else None
         if now is None and metadata is None and self.subagent is None:
             return members
-        event: JSONObject = {"type": members.pop("type")}
-        if now is not None:
-            event["timestamp"] = now
-        if metadata is not None:
-            event["metadata"] = metadata
-        if self.subagent is not None:
-            event["subagentRunId"] = self.subagent
-        event.update(members)
-        return event
+        return wire_event(members.pop("type"), now, metadata, self.subagent, **members)
 
     def delta(self, kind: str, id_name: str, entity_id: str, text: str) -> JSONObject:
         """Return an event that adds text to a message or call."""

@@ -326,9 +326,8 @@ class Growth:
 def growth(decoder: Decoder, emitter: BaseEmitter, payloads: Iterator[Any] | None) -> Growth | None:
     """Return the frames of the payloads that follow, if the last one added text and nothing else."""
     more = decoder.more
-    is_own = type(decoder).receive is not Decoder.receive  # an application may change what was decoded
-    if more is None or is_own:
-        return None
+    if more is None or type(decoder).receive is not Decoder.receive:
+        return None  # an application may change what was decoded
     delta = more.delta("Hm")
     fast = emitter.fast or emitter.another_path(delta)
     if fast is None or not fast.takes(delta):

@@ -1,7 +1,7 @@
 """Writes envelopes: parts become records, and what is too large is spread over several values.
 
-A table lists the fields to write of a part, by what the client sees of the unit. Fields that the table does
-not list are not written. A value has whole units if they fit, otherwise slices.
+What is written of a part depends on what the client sees of the unit. A value has whole units if they fit,
+otherwise slices.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, convert, to_builtins
@@ -22,7 +21,6 @@ from agui_reasoning._envelope import (
     Fragment,
     NativeRecord,
     OpaqueRecord,
-    PartRecord,
     ReasoningRecord,
     ResponsePlace,
     ResultRecord,
@@ -33,7 +31,15 @@ from agui_reasoning._envelope import (
     digest,
 )
 from agui_reasoning._strict_json import MAX_NESTING, dump, load
-from agui_reasoning.parts import NativePart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.parts import (
+    NativePart,
+    Opaque,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 # -- parts as records
 
@@ -52,7 +58,7 @@ class PlacedPart(Struct, frozen=True):
     """
 
     seq: int
-    part: Any
+    part: Part
     exposure: Exposure
     visible_text: str = ""
     stretch: int = 0
@@ -67,110 +73,109 @@ class PlacedPart(Struct, frozen=True):
         """Omit the fields, as records do."""
         return f"{type(self).__name__}()"
 
-    @property
-    def opaque(self) -> tuple[OpaqueRecord, ...]:
-        """The records of its opaque values."""
-        if not self.part.opaque:
-            return ()
-        encrypted = self.exposure == "encrypted"
-        return tuple([OpaqueRecord.of(opaque, encrypted=encrypted) for opaque in self.part.opaque])
-
-    @property
-    def ext(self) -> dict[str, Any] | None:
-        """A copy of its ``ext``, unless that is empty."""
-        return dict(self.part.ext) if self.part.ext else None
-
-    @property
-    def segments(self) -> tuple[SegmentRecord, ...]:
-        """The records of its segments."""
-        texts = WRITTEN[type(self.part), self.exposure].texts
-        return tuple(
-            [
-                SegmentRecord(channel=one.channel, index=one.index, text=one.text if texts else None)
-                for one in self.part.segments
-            ]
-        )
-
-    @property
-    def lengths(self) -> tuple[int, ...]:
-        """The number of code points of each segment."""
-        return tuple([len(segment.text) for segment in self.part.segments])
-
-    @property
-    def sha256(self) -> str:
-        """The hash of its visible text."""
-        return digest(self.visible_text)
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenFields:
-    """The fields to write of a unit and its part, and whether the part's segments are written with texts."""
-
-    unit: str
-    part: str = ""
-    texts: bool = False
-
-
-_REASONING = "item_id status opaque ext segments"
-_CALL = "id server status opaque ext"
-
-WRITTEN: Final[dict[tuple[type, Exposure], WrittenFields]] = {
-    (ReasoningPart, "encrypted"): WrittenFields("seq stretch", _REASONING, texts=True),
-    (ReasoningPart, "shown"): WrittenFields("seq stretch lengths sha256", _REASONING),
-    (ReasoningPart, "blank"): WrittenFields("seq stretch", _REASONING, texts=True),
-    (TextPart, "shown"): WrittenFields("seq spans sha256", "status opaque ext"),
-    (TextPart, "blank"): WrittenFields("seq spans", "text status opaque ext"),
-    (ToolCallPart, "encrypted"): WrittenFields("seq id after shares", f"{_CALL} arguments"),
-    (ToolCallPart, "shown"): WrittenFields("seq id after shares sha256", _CALL),
-    (ToolCallPart, "hidden"): WrittenFields("seq id", "server status"),
-    (ToolResultPart, "encrypted"): WrittenFields("seq id message", "native ext content error"),
-    (ToolResultPart, "shown"): WrittenFields("seq id message", "native ext"),
-    (ToolResultPart, "blank"): WrittenFields("seq id message", "native ext content error"),
-    (ToolResultPart, "hidden"): WrittenFields("seq id message"),
-    (NativePart, "encrypted"): WrittenFields("seq", "name payload"),
-    (NativePart, "shown"): WrittenFields("seq", "name payload"),
-}
-"""Without keys, visible text is never repeated, and neither hash nor length of hidden text is written."""
-
 
 def unit_record(placed: PlacedPart) -> UnitRecord | None:
     """Return the record of a unit; ``None`` if nothing may be written about it."""
-    known = _GETTERS.get((type(placed.part), placed.exposure))
-    if known is None:
-        return None
-    record, of_part, of_unit, get = known
-    values = iter(get(placed))
-    part = record(**dict(zip(of_part, values, strict=False)))
-    return UnitRecord(part=part, **dict(zip(of_unit, values, strict=False)))
+    write = WRITTEN.get((type(placed.part), placed.exposure))
+    return None if write is None else write(placed, placed.part)
 
 
-_RECORDS: Final[Mapping[type, type[PartRecord]]] = {
-    ReasoningPart: ReasoningRecord,
-    TextPart: TextRecord,
-    ToolCallPart: CallRecord,
-    ToolResultPart: ResultRecord,
-    NativePart: NativeRecord,
+def _reasoning(placed: PlacedPart, part: ReasoningPart) -> UnitRecord:
+    is_shown, segments = placed.exposure == "shown", part.segments
+    written = [
+        SegmentRecord(channel=one.channel, index=one.index, text=None if is_shown else one.text)
+        for one in segments
+    ]
+    return UnitRecord(
+        seq=placed.seq,
+        stretch=placed.stretch,
+        lengths=tuple([len(one.text) for one in segments]) if is_shown else (),
+        sha256=digest(placed.visible_text) if is_shown else None,
+        part=ReasoningRecord(
+            item_id=part.item_id,
+            status=part.status,
+            opaque=_opaque(placed, part.opaque) if part.opaque else (),
+            ext=dict(part.ext) if part.ext else None,
+            segments=tuple(written),
+        ),
+    )
+
+
+def _text(placed: PlacedPart, part: TextPart) -> UnitRecord:
+    is_shown = placed.exposure == "shown"
+    return UnitRecord(
+        seq=placed.seq,
+        spans=placed.spans,
+        sha256=digest(placed.visible_text) if is_shown else None,
+        part=TextRecord(
+            text=None if is_shown else part.text,
+            status=part.status,
+            opaque=_opaque(placed, part.opaque),
+            ext=dict(part.ext) if part.ext else None,
+        ),
+    )
+
+
+def _call(placed: PlacedPart, part: ToolCallPart) -> UnitRecord:
+    if placed.exposure == "hidden":
+        record = CallRecord(server=part.server, status=part.status)
+        return UnitRecord(seq=placed.seq, id=placed.id, part=record)
+    is_shown = placed.exposure == "shown"
+    return UnitRecord(
+        seq=placed.seq,
+        id=placed.id,
+        after=placed.after,
+        shares=placed.shares,
+        sha256=digest(placed.visible_text) if is_shown else None,
+        part=CallRecord(
+            id=placed.native_id,
+            server=part.server,
+            status=part.status,
+            opaque=_opaque(placed, part.opaque),
+            ext=dict(part.ext) if part.ext else None,
+            arguments=None if is_shown else part.arguments,
+        ),
+    )
+
+
+def _result(placed: PlacedPart, part: ToolResultPart) -> UnitRecord:
+    record = ResultRecord()
+    if placed.exposure != "hidden":
+        record = ResultRecord(native=part.native, ext=dict(part.ext) if part.ext else None)
+    if placed.exposure in ("encrypted", "blank"):
+        record = replace(record, content=part.content, error=part.error)
+    return UnitRecord(seq=placed.seq, id=placed.id, message=placed.message, part=record)
+
+
+def _native(placed: PlacedPart, part: NativePart) -> UnitRecord:
+    return UnitRecord(seq=placed.seq, part=NativeRecord(name=part.kind, payload=part.payload))
+
+
+def _opaque(placed: PlacedPart, opaque: Iterable[Opaque]) -> tuple[OpaqueRecord, ...]:
+    encrypted = placed.exposure == "encrypted"
+    return tuple([OpaqueRecord.of(one, encrypted=encrypted) for one in opaque])
+
+
+WRITTEN: Final[Mapping[tuple[type, Exposure], Callable[[PlacedPart, Any], UnitRecord]]] = {
+    (ReasoningPart, "encrypted"): _reasoning,
+    (ReasoningPart, "shown"): _reasoning,
+    (ReasoningPart, "blank"): _reasoning,
+    (TextPart, "shown"): _text,
+    (TextPart, "blank"): _text,
+    (ToolCallPart, "encrypted"): _call,
+    (ToolCallPart, "shown"): _call,
+    (ToolCallPart, "hidden"): _call,
+    (ToolResultPart, "encrypted"): _result,
+    (ToolResultPart, "shown"): _result,
+    (ToolResultPart, "blank"): _result,
+    (ToolResultPart, "hidden"): _result,
+    (NativePart, "encrypted"): _native,
+    (NativePart, "shown"): _native,
 }
-_PLACES: Final = {
-    **{name: name for name in ("opaque", "ext", "segments")},
-    "id": "native_id",
-    "name": "part.kind",
-}
-"""Where a `PlacedPart` has the fields of a part's record, if not in the part."""
+"""What writes a unit. Nothing is written of those that are not listed.
 
-
-def _getters(part: type, fields: WrittenFields) -> _Getters:
-    of_part, of_unit = fields.part.split(), fields.unit.split()
-    places = [_PLACES.get(name, f"part.{name}") for name in of_part]
-    return _RECORDS[part], of_part, of_unit, attrgetter(*places, *of_unit)
-
-
-_Getters: TypeAlias = tuple[type[PartRecord], list[str], list[str], Callable[[Any], tuple[Any, ...]]]
-"""The record of a part, the names of its fields and those of its unit, and what returns all of them."""
-
-_GETTERS: Final[Mapping[tuple[type, Exposure], _Getters]] = {
-    (part, exposure): _getters(part, fields) for (part, exposure), fields in WRITTEN.items()
-}
+Without keys, visible text is never repeated, and neither hash nor length of hidden text is written.
+"""
 
 
 # -- values

@@ -240,9 +240,5 @@ def _check_answers(resume: Iterable[ResumeEntry]) -> None:
 
 
 def _call_ids(run_input: RunAgentInput) -> list[str]:
-    return [
-        call.id
-        for message in run_input.messages
-        if type(message) is AssistantMessage
-        for call in message.tool_calls or ()
-    ]
+    answers = [message for message in run_input.messages if type(message) is AssistantMessage]
+    return [call.id for message in answers for call in message.tool_calls or ()]

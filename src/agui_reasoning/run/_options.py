@@ -274,10 +274,8 @@ def read_request(
         >>> read_request({"reasoning": {"effort": "max", "display": "full"}}, ("low", "high"), "summary")
         ReasoningRequest(effort='high', display='summary')
     """
-    if not allow:
-        return None
-    asked = forwarded_props.get("reasoning") if isinstance(forwarded_props, Mapping) else None
-    if asked is None:
+    asked = forwarded_props.get("reasoning") if allow and isinstance(forwarded_props, Mapping) else None
+    if not allow or asked is None:
         return None
     effort, display = _members(asked)
     if effort is not None and not isinstance(allow, bool):

@@ -158,18 +158,11 @@ def frames_of(events: Sequence[Written]) -> bytes:
             return _framed(_write_lines(events)[:-1].replace(b"\n", b"\n\ndata: "))
     except (ValueError, TypeError, KeyError):  # a lone surrogate, a text of another type, a model, no type
         pass
-    return b"".join(map(_frame_of, events))
+    return _frame_of(events[0]) if len(events) == 1 else b"".join([frames_of([event]) for event in events])
 
 
 def _frame_of(event: Written) -> bytes:
-    if type(event) is not dict:
-        return _encode(event)
-    if event.get("type") not in _OF_TEXT:
-        return _frame(event, event.values()) or _encode(event)
-    try:
-        return _framed(write_json(event))
-    except (ValueError, TypeError):  # a lone surrogate, a text of another type
-        return _encode(event)
+    return (_frame(event, event.values()) if type(event) is dict else None) or _encode(event)
 
 
 def short_frame(event: Any) -> bytes | None:
