@@ -78,8 +78,8 @@ class WireEvents(Struct, eq=False):
         """Return an event of some time, or without one. The first member is the type."""
         if now is NOW:
             now = self.now_ms() if self.now_ms else None
-        if now is None and metadata is None and self.subagent is None:
-            return members
+        if now is None and self.subagent is None:
+            return members if metadata is None else {"type": members["type"], "metadata": metadata, **members}
         return wire_event(members.pop("type"), now, metadata, self.subagent, **members)
 
     def delta(self, kind: str, id_name: str, entity_id: str, text: str) -> JSONObject:

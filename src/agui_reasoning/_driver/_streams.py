@@ -329,7 +329,7 @@ def growth(decoder: Decoder, emitter: BaseEmitter, payloads: Iterator[Any] | Non
     if more is None or type(decoder).receive is not Decoder.receive:
         return None  # an application may change what was decoded
     delta = more.delta("Hm")
-    fast = emitter.fast or emitter.another_path(delta)
+    fast = emitter.fast or emitter._another_path(delta)
     if fast is None or not fast.takes(delta):
         return None
     fast.frames()

@@ -156,21 +156,16 @@ def _opaque(placed: PlacedPart, opaque: Iterable[Opaque]) -> tuple[OpaqueRecord,
     return tuple([OpaqueRecord.of(one, encrypted=encrypted) for one in opaque])
 
 
-WRITTEN: Final[Mapping[tuple[type, Exposure], Callable[[PlacedPart, Any], UnitRecord]]] = {
-    (ReasoningPart, "encrypted"): _reasoning,
-    (ReasoningPart, "shown"): _reasoning,
-    (ReasoningPart, "blank"): _reasoning,
-    (TextPart, "shown"): _text,
-    (TextPart, "blank"): _text,
-    (ToolCallPart, "encrypted"): _call,
-    (ToolCallPart, "shown"): _call,
-    (ToolCallPart, "hidden"): _call,
-    (ToolResultPart, "encrypted"): _result,
-    (ToolResultPart, "shown"): _result,
-    (ToolResultPart, "blank"): _result,
-    (ToolResultPart, "hidden"): _result,
-    (NativePart, "encrypted"): _native,
-    (NativePart, "shown"): _native,
+WRITTEN: Final[Mapping[tuple[type, str], Callable[[PlacedPart, Any], UnitRecord]]] = {
+    (part, exposure): write
+    for part, write, exposures in (
+        (ReasoningPart, _reasoning, ("encrypted", "shown", "blank")),
+        (TextPart, _text, ("shown", "blank")),
+        (ToolCallPart, _call, ("encrypted", "shown", "hidden")),
+        (ToolResultPart, _result, ("encrypted", "shown", "blank", "hidden")),
+        (NativePart, _native, ("encrypted", "shown")),
+    )
+    for exposure in exposures
 }
 """What writes a unit. Nothing is written of those that are not listed.
 

@@ -233,11 +233,11 @@ class BaseEmitter:
                 (``visibility_without_keys``); state is unchanged. Or ``summarize`` is asynchronous
                 (``async_summarize``).
         """
-        fast = self.fast or self.another_path(item)
+        fast = self.fast or self._another_path(item)
         while fast is not None:
             if (event := (fast.event or fast.first_event)(item)) is not None:
                 return run_stages(self._stages, [event]) if self._stages else [event]
-            fast = self.another_path(item)
+            fast = self._another_path(item)
         return models_of(self._take(item))
 
     def frames(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> bytes:
@@ -249,11 +249,11 @@ class BaseEmitter:
             LocalProtocolError: As in `receive`; or an application event cannot be written (``not_json``).
             ConfigurationError: As in `receive`.
         """
-        fast = self.fast or self.another_path(item)
+        fast = self.fast or self._another_path(item)
         while fast is not None:
             if (frame := (fast.frame or fast.first_frame)(item)) is not None:
                 return frame
-            fast = self.another_path(item)
+            fast = self._another_path(item)
         return frames_of(self._take(item))
 
     def receiving(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> Settling[list[Event]]:
@@ -315,7 +315,7 @@ class BaseEmitter:
         staged: list[Any] = run_stages(self._stages, models_of(written))
         return staged
 
-    def another_path(self, item: object) -> FastPath | None:
+    def _another_path(self, item: object) -> FastPath | None:
         """Change to the fast path of the unit that an item adds text to, and return it, if it is another."""
         if (last := self._last) is not None and type(item) is type(last[0]):
             self._last = None
@@ -348,7 +348,7 @@ class BaseEmitter:
         changes = self._assembler.receive(delta)
         written = self._writer.write(changes)
         self._last = delta, changes, written
-        if len(changes) > 1 or len(written) > 1 or (path := self.another_path(delta)) is None:
+        if len(changes) > 1 or len(written) > 1 or (path := self._another_path(delta)) is None:
             self._paths.clear()  # more than text was added: a unit may have ended
         else:
             self._paths[path_key(delta)] = path

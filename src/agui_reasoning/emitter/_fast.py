@@ -53,7 +53,7 @@ class FastPath(Unshown, gc=True, eq=False):
 
     def takes(self, item: object) -> bool:
         """Return whether an item takes the path."""
-        return type(item) is type(self._delta) and _path(self._delta, _unchanged)(item) is not None
+        return type(item) is type(self._delta) and _path(self._delta, str)(item) is not None
 
     def frames(self) -> _Writer[bytes]:
         """Return what makes the frames of texts."""
@@ -88,23 +88,23 @@ def fast_path(
 
     ``staged`` says that stages change the events, so that there are no frames.
     """
-    text_of = _TEXTS.get(type(delta))
-    if text_of is None or delta.ext is not None or not changes or not written:
+    known = _KINDS.get(type(delta))
+    if known is None or delta.ext is not None or not changes or not written:
         return None
     if type(delta) is ToolCallDelta and delta.name and not delta.id:
         return None  # without IDs, each delta with a name starts another call
     grew, first = changes[-1], written[-1]
     if type(grew) is not Grew or type(first) is not dict:
         return None
-    if not text_of(delta) == first.get("delta") == grew.text:
+    if not known[1](delta) == first.get("delta") == grew.text:
         return None
     return FastPath(grew, delta, first, len(grew.pieces), _never if staged else None)
 
 
 def path_key(item: object) -> tuple[type, str | None] | None:
     """Return the type and the key of the unit that an item adds text to; ``None`` if it adds none."""
-    key = _KEYS.get(type(item))
-    return None if key is None else (type(item), key(item))
+    known = _KINDS.get(type(item))
+    return None if known is None else (type(item), known[2](item))
 
 
 def _frames(form: bytes, append: Callable[[str], None]) -> _Writer[bytes]:
@@ -137,15 +137,11 @@ def _never(item: object) -> None:
     """Leave everything to the full path."""
 
 
-def _unchanged(text: str) -> str:
-    return text
-
-
 # -- what takes the path of a delta: the items that differ from it only in their text
 
 
 def _path(delta: Any, write: _Writer[_Made]) -> _Path[_Made]:
-    return _PATHS[type(delta)](delta, write)
+    return _KINDS[type(delta)][0](delta, write)
 
 
 def _reasoning(first: ReasoningDelta, write: _Writer[_Made]) -> _Path[_Made]:
@@ -194,18 +190,9 @@ def _arguments(first: ToolCallDelta, write: _Writer[_Made]) -> _Path[_Made]:
     return take
 
 
-_PATHS: Final[dict[type, Callable[[Any, _Writer[Any]], _Path[Any]]]] = {
-    ReasoningDelta: _reasoning,
-    TextDelta: _text,
-    ToolCallDelta: _arguments,
+_KINDS: Final[dict[type, tuple[Callable[[Any, _Writer[Any]], _Path[Any]], Callable[[Any], str], Any]]] = {
+    ReasoningDelta: (_reasoning, attrgetter("text"), attrgetter("key")),
+    TextDelta: (_text, attrgetter("text"), attrgetter("key")),
+    ToolCallDelta: (_arguments, attrgetter("arguments"), attrgetter("id")),
 }
-_TEXTS: Final[dict[type, Callable[[Any], str]]] = {
-    ReasoningDelta: attrgetter("text"),
-    TextDelta: attrgetter("text"),
-    ToolCallDelta: attrgetter("arguments"),
-}
-_KEYS: Final[dict[type, Callable[[Any], str | None]]] = {
-    ReasoningDelta: attrgetter("key"),
-    TextDelta: attrgetter("key"),
-    ToolCallDelta: attrgetter("id"),
-}
+"""What returns the path of a delta that adds text, its text and the key of its unit."""

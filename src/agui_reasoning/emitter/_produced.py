@@ -126,7 +126,8 @@ class Produced(Unshown, gc=True, eq=False):
         """Return what follows the items: the response that is still open, and the next change."""
         if open_response is None:
             return [*_changes_of(self._effort)]
-        turn = [self._turn_of(self._state)] if _is_turn(open_response) else []
+        is_turn = open_response.refused or any(not unit.open for unit in open_response.units)
+        turn = [self._turn_of(self._state)] if is_turn else []
         return [*_changes_of(self._state.effort), *turn, *_changes_of(self._effort)]
 
     def _turn_of(self, state: ResponseState) -> Turn:
@@ -195,11 +196,6 @@ class Produced(Unshown, gc=True, eq=False):
 
 
 _pieces_of: Final = attrgetter("pieces")
-
-
-def _is_turn(response: ResponseBuffer) -> bool:
-    """Return whether a response has something that belongs to the history."""
-    return response.refused or any(not unit.open for unit in response.units)
 
 
 def _changes_of(effort: Effort | None) -> list[EffortChange]:

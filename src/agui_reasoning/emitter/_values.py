@@ -357,8 +357,7 @@ class Values(Struct, eq=False):
 
 def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the messages and calls after the first few of each."""
-    messages, calls = start
-    return tuple([message.id for message in state.messages[messages:]]), tuple(state.call_ids[calls:])
+    return tuple([message.id for message in state.messages[start[0] :]]), tuple(state.call_ids[start[1] :])
 
 
 def _is_marked(state: ResponseState) -> bool:

@@ -345,7 +345,7 @@ class Writer(Unshown, gc=True, eq=False):
         self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, held + text)
 
     def _note_text(self, unit: TextUnit, pieces: Sequence[str]) -> None:
-        self._state.place(unit, self._message, sum(map(len, pieces)))
+        self._state.place(unit, self._state.messages[-1], sum(map(len, pieces)))
 
     def _open_message_of_text(self, seq: int | None) -> AssistantMessage:
         message = self._fresh_assistant()
@@ -365,10 +365,6 @@ class Writer(Unshown, gc=True, eq=False):
             message.open = False
             self._send("TEXT_MESSAGE_END", messageId=message.id)
             self._out += self._values.of_text(state, message)
-
-    @property
-    def _message(self) -> AssistantMessage:
-        return self._state.messages[-1]
 
     def _fresh_assistant(self) -> AssistantMessage:
         """Choose the ID of the next assistant message, unless it has one already, and return the message.
@@ -399,7 +395,7 @@ class Writer(Unshown, gc=True, eq=False):
         if not native_id or native_id in self.used_call_ids:
             wire_id = self._new_id()
         self.used_call_ids.add(wire_id)
-        parent = self._message
+        parent = self._state.messages[-1]
         parent.used = True
         owns = self._state.attributor.call(wire_id)
         after = () if owns is None or isinstance(owns, Shared) else tuple(int(seq) for seq in owns)

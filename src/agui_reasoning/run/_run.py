@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from ag_ui.core import (
@@ -554,10 +555,7 @@ class Run:
 
     def _counts(self) -> list[UsageDelta]:
         """Return the token counts of the run and its subagents."""
-        counts = [*self._emitter.usage]
-        for child in self._subagents:
-            counts += child._counts()
-        return counts
+        return [*self._emitter.usage, *chain.from_iterable(map(Run._counts, self._subagents))]
 
 
 def _told(emitter: BaseEmitter) -> dict[str, Any]:
