@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from ag_ui.core import Event, Interrupt, Message, MessagesSnapshotEvent, ToolCallResultEvent, UserMessage
@@ -62,7 +63,8 @@ if TYPE_CHECKING:  # imported with the first key ring, event of the application 
     from agui_reasoning.policy import EchoRule
 
 
-_UNNAMED: Final = Origin()
+_names_of: Final[Callable[[Origin | None], Any]] = attrgetter("provider", "api", "model", "account")
+_UNNAMED: Final = _names_of(Origin())
 _DELTAS: Final = frozenset(DELTA_TYPES)
 
 
@@ -123,7 +125,7 @@ class BaseEmitter:
         takes_media: bool,
     ) -> None:
         """Start with settings, which name the origin, instead of options."""
-        self._default = None if settings.origin == _UNNAMED else settings.origin
+        self._default = None if _names_of(settings.origin) == _UNNAMED else settings.origin
         self._assembler = Assembler(self._default)
         self.warn = settings.on_warning or _warn
         self._rule_of = rule_of

@@ -125,7 +125,7 @@ class Values(Struct, eq=False):
 
     def of_call(self, state: ResponseState, call: EmittedCall) -> list[JSONObject]:
         """Send the value of a call that ended, if it carries one."""
-        record = call.record(sealed=self._sealed) if call.unit.opaque else None
+        record = call.record(sealed=self._sealer is not None) if call.unit.opaque else None
         if record is None or (call.sent is not None and call.sent.units == (record,)):
             return []
         return self._send(state, call, _Carrier("tool-call", call.id), (record,))
@@ -260,10 +260,6 @@ class Values(Struct, eq=False):
         )
         return _Carrier("message", message.id, span)
 
-    @property
-    def _sealed(self) -> bool:
-        return self._sealer is not None
-
     def _own(self, message: ReasoningMessage) -> UnitRecords:
         record = message.own.record(sealed=self._sealer is not None) if message.own else None
         return () if record is None else (record,)
@@ -336,7 +332,7 @@ class Values(Struct, eq=False):
         return Envelope(origin=response.origin, response=place, units=content.units)
 
     def _prefix(self, prefix: Prefix) -> Prefix:
-        return prefix if self._sealed else structs.replace(prefix, system=prefix.system[:2])
+        return prefix if self._sealer else structs.replace(prefix, system=prefix.system[:2])
 
     def _write(self, envelope: Envelope) -> str | None:
         return self._sealer.write(envelope) if self._sealer else plain_value(envelope)
@@ -391,16 +387,13 @@ def _is_needless(state: ResponseState, units: UnitRecords) -> bool:
 
 def _other_records(state: ResponseState) -> UnitRecords:
     """Return the records of everything but reasoning, unless order and entities suffice to restore it."""
-    others = [unit for unit in state.response.units if type(unit) is not ReasoningUnit]
-    if _are_told(state, others):
+    units, thoughts = state.response.units, state.stretches
+    last = next(reversed(thoughts)).seq if thoughts else -1
+    if last < len(thoughts) and all(map(state.tells, units[len(thoughts) :])):  # all reasoning comes first
         return ()
-    records = {unit: record for unit in others if (record := other_record(state, unit))}
-    return () if _are_told(state, [*records]) else tuple(records.values())
-
-
-def _are_told(state: ResponseState, units: Sequence[UnitBuffer]) -> bool:
-    last = next(reversed(state.stretches)).seq if state.stretches else -1
-    return not units or (units[0].seq > last and all(map(state.tells, units)))
+    records = {unit: record for unit in units if (record := other_record(state, unit))}
+    is_told = all(unit.seq > last and state.tells(unit) for unit in records)
+    return () if is_told else tuple(records.values())
 
 
 def _entities(state: ResponseState) -> Iterator[_Carrier]:
