@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from msgspec import Struct, field
+from msgspec import field
 
 from agui_reasoning._wire_events import NOW, WireEvents
 from agui_reasoning.deltas import Unshown
@@ -71,7 +71,7 @@ _LEAVES: Final = _steps(SpanInput.LEAVES)
 NO_SPAN: Final = SpanState.NONE
 
 
-class ReasoningSpan(Struct, eq=False):
+class ReasoningSpan(Unshown, gc=True, eq=False):
     """The span of a run that is open, if one is. Its methods add the events to send to a list.
 
     Attributes:

@@ -34,7 +34,7 @@ from agui_reasoning._envelope.writing import pack
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning._wire_events import WireEvents
 from agui_reasoning.audit import AuditRecord, OnAudit
-from agui_reasoning.deltas import ReasoningUnit, UnitBuffer
+from agui_reasoning.deltas import ReasoningUnit, UnitBuffer, Unshown
 from agui_reasoning.emitter._response import (
     AssistantMessage,
     EmittedCall,
@@ -77,7 +77,7 @@ class _Carrier(Struct, frozen=True):
     opening: tuple[JSONObject, ...] = ()
 
 
-class Values(Struct, eq=False):
+class Values(Unshown, gc=True, eq=False):
     """Writes the values of consecutive responses; its methods return the events to send."""
 
     _rule_of: Callable[[Origin], EchoRule]
@@ -347,8 +347,8 @@ class Values(Struct, eq=False):
         for fragment in envelope.fragments:
             if fragment.index == 0:
                 state.carriers[fragment.seq, fragment.stretch] = carrier.id
-        members = {"subtype": carrier.subtype, "entityId": carrier.id, "encryptedValue": value}
-        return self._events.at(None, type="REASONING_ENCRYPTED_VALUE", **members)
+        at, kind = self._events.at, "REASONING_ENCRYPTED_VALUE"
+        return at(None, type=kind, subtype=carrier.subtype, entityId=carrier.id, encryptedValue=value)
 
 
 def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -27,12 +27,11 @@ from ag_ui.core import (
     ToolCallChunkEvent,
     ToolCallResultEvent,
 )
-from msgspec import Struct
 from pydantic import BaseModel
 
 from agui_reasoning._envelope import looks_like_token
 from agui_reasoning._wire_events import WireEvents, Written
-from agui_reasoning.deltas import SegmentBuffer
+from agui_reasoning.deltas import SegmentBuffer, Unshown
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Origin, ReasoningPart
 
@@ -149,7 +148,7 @@ class SummaryDue:
     part: ReasoningPart
 
 
-class Summaries(Struct, eq=False):
+class Summaries(Unshown, gc=True, eq=False):
     """Replaces each `SummaryDue` by a summary, or by a placeholder if there is none."""
 
     _summarize: Summarize | None

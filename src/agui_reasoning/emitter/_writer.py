@@ -17,16 +17,7 @@ from ag_ui.core import Interrupt
 from msgspec import field
 
 from agui_reasoning._strict_json import JSONObject, well_formed
-from agui_reasoning._wire_events import (
-    HINT_KEY,
-    NOW,
-    WireEvents,
-    error_hint,
-    error_sentence,
-    hint,
-    text_of,
-    told,
-)
+from agui_reasoning._wire_events import HINT_KEY, NOW, WireEvents, error_hint, error_sentence, text_of, told
 from agui_reasoning.attribution import Shared
 from agui_reasoning.deltas import (
     Answered,
@@ -195,7 +186,7 @@ class Writer(Unshown, gc=True, eq=False):
         self.has_reasoned = True
         message_id, now = self._new_id(), self._events.now()
         self._note_id(message_id)
-        empty = hint({"response": self._state.id, "empty": True})
+        empty = {HINT_KEY: {"response": self._state.id, "empty": True}}
         opening.append(self._started_reasoning(message_id, empty, now))
         opening.append(self._events.at(now, type="REASONING_MESSAGE_END", messageId=message_id))
         return message_id, opening
