@@ -102,7 +102,8 @@ class Produced(Unshown, gc=True, eq=False):
         self, response: ResponseBuffer, response_id: str, disclosure: Disclosure
     ) -> ResponseState:
         """Begin a response, which takes what was noted since the last one."""
-        self._settle()
+        if self._last is not None:
+            self._settle()
         failed, self._failed = tuple(self._failed), []
         self._state = state = ResponseState(
             response, response_id, disclosure, self._before, self._entity_before, failed

@@ -216,10 +216,11 @@ class Writer(Unshown, gc=True, eq=False):
         self._begin(unit)
 
     def _begin(self, unit: ReasoningUnit) -> None:
-        self._end_text()
-        self._fresh_assistant()
-        self.has_reasoned = True
         state = self._state
+        if state.held or state.messages[-1].used:
+            self._end_text()
+            self._fresh_assistant()
+        self.has_reasoned = True
         stretch = state.speaking[unit] = state.begin(unit)
         if not self._disclosure.opens_messages:
             self._span.begin(self._out)
@@ -277,7 +278,7 @@ class Writer(Unshown, gc=True, eq=False):
         stretch = state.speaking.pop(unit)
         if (message := state.shown_by.get(stretch)) is not None:
             self._end_reasoning(message)
-        if (empty := self._empty.end(stretch)) is not None:
+        if self._empty.message is not None and (empty := self._empty.end(stretch)) is not None:
             self._end_reasoning(empty)
         if (carrier := state.carried_by.get(stretch)) is not None:
             state.overtaken[carrier] = None
@@ -315,7 +316,7 @@ class Writer(Unshown, gc=True, eq=False):
         """End the span, now or as soon as the last reasoning message in it ends."""
         if self._span.state is NO_SPAN:
             return
-        if (empty := self._empty.leave()) is not None:
+        if self._empty.message is not None and (empty := self._empty.leave()) is not None:
             self._end_reasoning(empty)
         self._span.leave(self._out)
 
