@@ -69,11 +69,12 @@ class Attribution:
 class Attributor:
     """Attributes reasoning incrementally, in wire order; ownership is known when a call starts."""
 
+    _before_text = 0
+    _owner: str | None = None
+    _carried = False
+
     def __init__(self) -> None:
         self._pending: list[str] = []
-        self._before_text = 0
-        self._owner: str | None = None
-        self._carried = False
 
     def reasoning(self, unit_id: str) -> None:
         """Record a reasoning unit."""
@@ -102,7 +103,7 @@ class Attributor:
     def boundary(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """End the response, and return the reasoning before its final text and the orphans."""
         text, orphans = self._pending[: self._before_text], self._pending[self._before_text :]
-        self.__init__()  # type: ignore[misc]
+        self._pending, self._before_text, self._owner, self._carried = [], 0, None, False
         return tuple(text), tuple(orphans)
 
 

@@ -127,13 +127,13 @@ class PartlyCompared(Value, frozen=True):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return self._compared() == other._compared() if type(other) is type(self) else NotImplemented
+        if type(other) is not type(self):
+            return NotImplemented
+        compared = _compared_members(type(self))
+        return bool(compared(self) == compared(other))
 
     def __hash__(self) -> int:
-        return hash(self._compared())
-
-    def _compared(self) -> Any:
-        return _compared_members(type(self))(self)
+        return hash(_compared_members(type(self))(self))
 
 
 @cache

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 from typing import Any
+from uuid import RFC_4122, UUID
 
 import pytest
 from ag_ui.core import ReasoningMessageContentEvent, TextMessageContentEvent, ToolCallArgsEvent
 from pydantic import BaseModel
 
-from agui_reasoning._wire_events import models_of, template_of, wire_event
+from agui_reasoning._wire_events import models_of, new_uuid, template_of, wire_event
 
 SLOTS = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
 CONTENTS: list[tuple[type[BaseModel], str]] = [
@@ -77,3 +79,32 @@ def test_wire_json_has_the_order_of_the_models_and_no_nulls() -> None:
 def test_an_event_of_the_application_stays_as_it_is() -> None:
     event = TextMessageContentEvent(message_id="m", delta="d")
     assert models_of([event])[0] is event
+
+
+# -- IDs
+
+
+def test_ids_are_random_uuids_of_version_4() -> None:
+    ids = [new_uuid() for _ in range(1_000)]
+    read = [UUID(one) for one in ids]
+    assert [str(one) for one in read] == ids
+    assert {(one.version, one.variant) for one in read} == {(4, RFC_4122)}
+    assert len(set(ids)) == 1_000
+    bits = [sum(one.int >> bit & 1 for one in read) for bit in range(128)]
+    assert sum(0 < count < 1_000 for count in bits) == 128 - 6  # of version and variant
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_two_processes_never_use_the_same_ids() -> None:
+    new_uuid()  # leaves some that the child must not use
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writer, " ".join(new_uuid() for _ in range(5)).encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader) as pipe:
+        of_child = pipe.read().split()
+    os.waitpid(child, 0)
+    assert len(of_child) == 5
+    assert {new_uuid() for _ in range(100)}.isdisjoint(of_child)

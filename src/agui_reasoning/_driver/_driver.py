@@ -262,7 +262,7 @@ class Sink:
     """
 
     receive: Callable[[Run, Any], Any]
-    write: Callable[[Iterable[Written]], Any]
+    write: Callable[[Sequence[Written]], Any]
     join: Callable[[list[Any]], Any]
 
 

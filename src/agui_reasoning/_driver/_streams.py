@@ -330,9 +330,12 @@ class Growth:
 
 def growth(decoder: Decoder, emitter: BaseEmitter, payloads: Iterator[Any] | None) -> Growth | None:
     """Return the frames of the payloads that follow, if the last one added text and nothing else."""
-    more, fast = decoder.more, emitter.fast
-    is_own = type(decoder).receive is not Decoder.receive  # an application may change what was decoded
-    if more is None or fast is None or is_own or not fast.takes(more.delta("Hm")):
+    more = decoder.more
+    if more is None or type(decoder).receive is not Decoder.receive:
+        return None  # an application may change what was decoded
+    delta = more.delta("Hm")
+    fast = emitter.fast or emitter._another_path(delta)
+    if fast is None or not fast.takes(delta):
         return None
     fast.frames()
     return None if fast.form is None else Growth(more, emitter, payloads)

@@ -320,9 +320,10 @@ def write_envelope(envelope: Envelope) -> str:
 
 def _holds_json(unit: UnitRecord) -> bool:
     """Return whether a unit may have numbers of a provider, which msgspec writes in another way."""
-    return unit.part.ext is not None or isinstance(unit.part, ResultRecord | NativeRecord)
+    return unit.part.ext is not None or type(unit.part) in _FOREIGN
 
 
+_FOREIGN: Final = frozenset({ResultRecord, NativeRecord})
 _MARKS: Final = f'{_PLAIN_MARK},"v":2,'
 _encoded: Final = Encoder().encode
 

@@ -1,7 +1,7 @@
 """Writes envelopes: parts become records, and what is too large is spread over several values.
 
-A table lists the fields to write of a part, by what the client sees of the unit. Fields that the table does
-not list are not written. A value has whole units if they fit, otherwise slices.
+What is written of a part depends on what the client sees of the unit. A value has whole units if they fit,
+otherwise slices.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, convert, to_builtins
@@ -22,7 +21,6 @@ from agui_reasoning._envelope import (
     Fragment,
     NativeRecord,
     OpaqueRecord,
-    PartRecord,
     ReasoningRecord,
     ResponsePlace,
     ResultRecord,
@@ -33,7 +31,15 @@ from agui_reasoning._envelope import (
     digest,
 )
 from agui_reasoning._strict_json import MAX_NESTING, dump, load
-from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.parts import (
+    NativePart,
+    Opaque,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+)
 
 # -- parts as records
 
@@ -68,101 +74,103 @@ class PlacedPart(Struct, frozen=True):
         return f"{type(self).__name__}()"
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenFields:
-    """The fields to write of a unit, its part and the part's segments."""
-
-    unit: str
-    part: str = ""
-    segment: str = ""
-
-
-_REASONING = "item_id status opaque ext segments"
-_CALL = "id server status opaque ext"
-
-WRITTEN: Final[dict[tuple[type, Exposure], WrittenFields]] = {
-    (ReasoningPart, "encrypted"): WrittenFields("seq stretch", _REASONING, "channel index text"),
-    (ReasoningPart, "shown"): WrittenFields("seq stretch lengths sha256", _REASONING, "channel index"),
-    (ReasoningPart, "blank"): WrittenFields("seq stretch", _REASONING, "channel index text"),
-    (TextPart, "shown"): WrittenFields("seq spans sha256", "status opaque ext"),
-    (TextPart, "blank"): WrittenFields("seq spans", "text status opaque ext"),
-    (ToolCallPart, "encrypted"): WrittenFields("seq id after shares", f"{_CALL} arguments"),
-    (ToolCallPart, "shown"): WrittenFields("seq id after shares sha256", _CALL),
-    (ToolCallPart, "hidden"): WrittenFields("seq id", "server status"),
-    (ToolResultPart, "encrypted"): WrittenFields("seq id message", "native ext content error"),
-    (ToolResultPart, "shown"): WrittenFields("seq id message", "native ext"),
-    (ToolResultPart, "blank"): WrittenFields("seq id message", "native ext content error"),
-    (ToolResultPart, "hidden"): WrittenFields("seq id message"),
-    (NativePart, "encrypted"): WrittenFields("seq", "name payload"),
-    (NativePart, "shown"): WrittenFields("seq", "name payload"),
-}
-"""Without keys, visible text is never repeated, and neither hash nor length of hidden text is written."""
-
-
 def unit_record(placed: PlacedPart) -> UnitRecord | None:
     """Return the record of a unit; ``None`` if nothing may be written about it."""
-    getters = _GETTERS.get((type(placed.part), placed.exposure))
-    if getters is None:
-        return None
-    record, of_part, of_unit = getters
-    part = record(**{name: get(placed) for name, get in of_part})
-    return UnitRecord(part=part, **{name: get(placed) for name, get in of_unit})
+    write = WRITTEN.get((type(placed.part), placed.exposure))
+    return None if write is None else write(placed, placed.part)
 
 
-_Getters: TypeAlias = tuple[tuple[str, Callable[[Any], Any]], ...]
-"""Fields of a record, each with what returns it of a `PlacedPart`."""
-
-
-def _segments(fields: str) -> Callable[[Any], tuple[SegmentRecord, ...]]:
-    getters = [(name, attrgetter(name)) for name in fields.split()]
-
-    def segments(placed: Any) -> tuple[SegmentRecord, ...]:
-        return tuple(
-            [SegmentRecord(**{name: get(one) for name, get in getters}) for one in placed.part.segments]
-        )
-
-    return segments
-
-
-def _opaque(placed: PlacedPart) -> tuple[OpaqueRecord, ...]:
-    part: Any = placed.part
-    if not part.opaque:
-        return ()
-    encrypted = placed.exposure == "encrypted"
-    return tuple([OpaqueRecord.of(opaque, encrypted=encrypted) for opaque in part.opaque])
-
-
-_PLACE: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "lengths": lambda placed: tuple([len(segment.text) for segment in placed.part.segments]),
-    "sha256": lambda placed: digest(placed.visible_text),
-}
-_PART: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "opaque": _opaque,
-    "ext": lambda placed: dict(placed.part.ext) if placed.part.ext else None,
-    "id": attrgetter("native_id"),
-    "name": attrgetter("part.kind"),
-}
-_RECORDS: Final[Mapping[type, type[PartRecord]]] = {
-    ReasoningPart: ReasoningRecord,
-    TextPart: TextRecord,
-    ToolCallPart: CallRecord,
-    ToolResultPart: ResultRecord,
-    NativePart: NativeRecord,
-}
-
-
-def _getters(fields: WrittenFields) -> tuple[_Getters, _Getters]:
-    """Return how to get the fields of a part and of its unit."""
-    of_part = {**_PART, "segments": _segments(fields.segment)}
-    return (
-        tuple((name, of_part.get(name) or attrgetter(f"part.{name}")) for name in fields.part.split()),
-        tuple((name, _PLACE.get(name) or attrgetter(name)) for name in fields.unit.split()),
+def _reasoning(placed: PlacedPart, part: ReasoningPart) -> UnitRecord:
+    is_shown, segments = placed.exposure == "shown", part.segments
+    written = [
+        SegmentRecord(channel=one.channel, index=one.index, text=None if is_shown else one.text)
+        for one in segments
+    ]
+    return UnitRecord(
+        seq=placed.seq,
+        stretch=placed.stretch,
+        lengths=tuple([len(one.text) for one in segments]) if is_shown else (),
+        sha256=digest(placed.visible_text) if is_shown else None,
+        part=ReasoningRecord(
+            item_id=part.item_id,
+            status=part.status,
+            opaque=_opaque(placed, part.opaque) if part.opaque else (),
+            ext=dict(part.ext) if part.ext else None,
+            segments=tuple(written),
+        ),
     )
 
 
-_GETTERS: Final[Mapping[tuple[type, Exposure], tuple[type[PartRecord], _Getters, _Getters]]] = {
-    (part, exposure): (_RECORDS[part], *_getters(fields)) for (part, exposure), fields in WRITTEN.items()
+def _text(placed: PlacedPart, part: TextPart) -> UnitRecord:
+    is_shown = placed.exposure == "shown"
+    return UnitRecord(
+        seq=placed.seq,
+        spans=placed.spans,
+        sha256=digest(placed.visible_text) if is_shown else None,
+        part=TextRecord(
+            text=None if is_shown else part.text,
+            status=part.status,
+            opaque=_opaque(placed, part.opaque),
+            ext=dict(part.ext) if part.ext else None,
+        ),
+    )
+
+
+def _call(placed: PlacedPart, part: ToolCallPart) -> UnitRecord:
+    if placed.exposure == "hidden":
+        record = CallRecord(server=part.server, status=part.status)
+        return UnitRecord(seq=placed.seq, id=placed.id, part=record)
+    is_shown = placed.exposure == "shown"
+    return UnitRecord(
+        seq=placed.seq,
+        id=placed.id,
+        after=placed.after,
+        shares=placed.shares,
+        sha256=digest(placed.visible_text) if is_shown else None,
+        part=CallRecord(
+            id=placed.native_id,
+            server=part.server,
+            status=part.status,
+            opaque=_opaque(placed, part.opaque),
+            ext=dict(part.ext) if part.ext else None,
+            arguments=None if is_shown else part.arguments,
+        ),
+    )
+
+
+def _result(placed: PlacedPart, part: ToolResultPart) -> UnitRecord:
+    record = ResultRecord()
+    if placed.exposure != "hidden":
+        record = ResultRecord(native=part.native, ext=dict(part.ext) if part.ext else None)
+    if placed.exposure in ("encrypted", "blank"):
+        record = replace(record, content=part.content, error=part.error)
+    return UnitRecord(seq=placed.seq, id=placed.id, message=placed.message, part=record)
+
+
+def _native(placed: PlacedPart, part: NativePart) -> UnitRecord:
+    return UnitRecord(seq=placed.seq, part=NativeRecord(name=part.kind, payload=part.payload))
+
+
+def _opaque(placed: PlacedPart, opaque: Iterable[Opaque]) -> tuple[OpaqueRecord, ...]:
+    encrypted = placed.exposure == "encrypted"
+    return tuple([OpaqueRecord.of(one, encrypted=encrypted) for one in opaque])
+
+
+WRITTEN: Final[Mapping[tuple[type, str], Callable[[PlacedPart, Any], UnitRecord]]] = {
+    (part, exposure): write
+    for part, write, exposures in (
+        (ReasoningPart, _reasoning, ("encrypted", "shown", "blank")),
+        (TextPart, _text, ("shown", "blank")),
+        (ToolCallPart, _call, ("encrypted", "shown", "hidden")),
+        (ToolResultPart, _result, ("encrypted", "shown", "blank", "hidden")),
+        (NativePart, _native, ("encrypted", "shown")),
+    )
+    for exposure in exposures
 }
+"""What writes a unit. Nothing is written of those that are not listed.
+
+Without keys, visible text is never repeated, and neither hash nor length of hidden text is written.
+"""
 
 
 # -- values

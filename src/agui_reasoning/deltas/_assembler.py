@@ -7,10 +7,10 @@ values are handled only here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from msgspec import field
 from msgspec.structs import asdict, replace
 
 from agui_reasoning._strict_json import well_formed
@@ -49,31 +49,33 @@ from agui_reasoning.deltas._units import (
     SegmentBuffer,
     TextUnit,
     UnitBuffer,
+    Unshown,
     Valued,
 )
 from agui_reasoning.parts import Origin, Part, Status
 
 _REPLACEMENT = "�"
+_WHOLE = frozenset({ResultUnit, NativeUnit})
+"""The units that a single delta has whole."""
 
 
-class Assembler:
-    """Translates deltas to changes of units. Accepts deltas in any order."""
+class Assembler(Unshown, gc=True, eq=False):
+    """Translates deltas to changes of units. Accepts deltas in any order.
 
-    def __init__(self, origin: Origin | None = None) -> None:
-        """Create an empty assembler.
+    Attributes:
+        origin: The origin of responses without a `ResponseStart`.
+        response: The response that is open, if one is.
+    """
 
-        Args:
-            origin: The origin of responses without a `ResponseStart`.
-        """
-        self.response: ResponseBuffer | None = None
-        self._usages: list[UsageDelta] = []
-        self._read_counts: ReadCounts | None = None
-        self._counted: dict[tuple[str | None, str | None] | None, int] = {}
-        self._last: ResponseBuffer | None = None
-        self._usage_open = False
-        self._started = False
-        self._origin = origin
-        self._is_server_call: dict[str, bool] = {}
+    origin: Origin | None = None
+    response: ResponseBuffer | None = None
+    _last: ResponseBuffer | None = None
+    _usages: list[UsageDelta] = field(default_factory=list)
+    _read_counts: ReadCounts | None = None
+    _counted: dict[tuple[str | None, str | None] | None, int] = field(default_factory=dict)
+    _usage_open: bool = False
+    _started: bool = False
+    _is_server_call: dict[str, bool] = field(default_factory=dict)
 
     @property
     def usages(self) -> list[UsageDelta]:
@@ -126,7 +128,7 @@ class Assembler:
         return response
 
     def _current(self, changes: list[Change]) -> ResponseBuffer:
-        return self.response or self._open_response(ResponseBuffer(self._origin), changes)
+        return self.response or self._open_response(ResponseBuffer(self.origin), changes)
 
     def _end_response(self, changes: list[Change]) -> None:
         response = self.response
@@ -200,7 +202,8 @@ class Assembler:
             self._update_ext(unit, delta.ext, changes)
         if delta.text:
             self._end_implicitly(response, unit, changes)
-            self._resume(unit, changes)
+            if not unit.open:
+                self._resume(unit, changes)
             self._grow_reasoning(unit, delta, changes)
         elif unit.item_id or unit.ext.get("explicit_empty"):
             self._appear(unit, changes)
@@ -221,19 +224,14 @@ class Assembler:
         return unit
 
     def _grow_reasoning(self, unit: ReasoningUnit, delta: ReasoningDelta, changes: list[Change]) -> None:
-        last = unit.segments[-1] if len(unit.segments) > unit.stretch else None
+        segments = unit.segments
+        last = segments[-1] if len(segments) > unit.stretch else None
         if last is None or last.channel != delta.channel or last.index != delta.index:
-            self._release(unit, changes)
+            if unit.held:
+                self._release(unit, changes)
             last = SegmentBuffer(delta.channel, delta.index)
-            is_new = True
-        else:
-            is_new = False
-        text = _join_surrogates(unit, delta.text)
-        if not text and not unit.held:
-            return
-        if is_new:
-            unit.segments.append(last)
-        self._grow(unit, text, last.pieces, changes, last)
+            segments.append(last)
+        self._grow(unit, _join_surrogates(unit, delta.text), last.pieces, changes, last)
 
     def _receive_text(self, delta: TextDelta, changes: list[Change]) -> None:
         if not (delta.text or delta.ext):
@@ -246,7 +244,8 @@ class Assembler:
             self._update_ext(unit, delta.ext, changes)
         if delta.text:
             self._end_implicitly(response, unit, changes)
-            self._resume(unit, changes)
+            if not unit.open:
+                self._resume(unit, changes)
             self._grow(unit, _join_surrogates(unit, delta.text), unit.pieces, changes)
         elif unit.ext.get("explicit_empty"):
             self._appear(unit, changes)
@@ -261,7 +260,8 @@ class Assembler:
         if delta.id:
             self._is_server_call[delta.id] = unit.server or self._is_server_call.get(delta.id, False)
         self._end_implicitly(response, unit, changes)
-        self._resume(unit, changes)
+        if not unit.open:
+            self._resume(unit, changes)
         text = _join_surrogates(unit, delta.arguments)
         if unit.name:
             self._appear(unit, changes)
@@ -367,7 +367,7 @@ class Assembler:
     def _register(self, response: ResponseBuffer, unit: UnitBuffer, changes: list[Change]) -> None:
         unit.present = True
         # It may have been closed while it was empty.
-        unit.open = not isinstance(unit, ResultUnit | NativeUnit)
+        unit.open = type(unit) not in _WHOLE
         unit.seq = len(response.units)
         response.units.append(unit)
         changes.append(Appeared(unit))
@@ -400,8 +400,6 @@ class Assembler:
         changes.append(Grew(unit, text, pieces, segment))
 
     def _resume(self, unit: UnitBuffer, changes: list[Change]) -> None:
-        if unit.open:
-            return
         unit.open = True
         if isinstance(unit, ReasoningUnit):
             unit.stretch = len(unit.segments)
@@ -409,9 +407,7 @@ class Assembler:
             changes.append(Resumed(unit))
 
     def _release(self, unit: UnitBuffer, changes: list[Change]) -> None:
-        """Replace a held high surrogate whose low surrogate did not arrive."""
-        if not unit.held:
-            return
+        """Replace the held high surrogate, whose low surrogate did not arrive."""
         unit.held = ""
         if isinstance(unit, ReasoningUnit):
             segment = unit.segments[-1]
@@ -420,8 +416,9 @@ class Assembler:
             self._grow(unit, _REPLACEMENT, unit.pieces, changes)
 
     def _end(self, unit: UnitBuffer, status: Status, changes: list[Change]) -> None:
-        self._release(unit, changes)
-        if isinstance(unit, CallUnit) and not unit.present:
+        if unit.held:
+            self._release(unit, changes)
+        if not unit.present and isinstance(unit, CallUnit):
             # The name never arrived: show the call anyway, without implicitly ending other units.
             self._register(self._current(changes), unit, changes)
         unit.open = False
@@ -443,13 +440,12 @@ class Assembler:
         """
         if response.last is unit:
             return
-        response.last = unit
-        reasoning, text = response.reasoning.get(None), response.text.get(None)
-        if reasoning is not None and not isinstance(unit, ReasoningUnit):
+        response.last, kind = unit, type(unit)
+        if kind is not ReasoningUnit and (reasoning := response.reasoning.get(None)) is not None:
             self._end(reasoning, "complete", changes)
-        if text is not None and not isinstance(unit, TextUnit):
+        if kind is not TextUnit and (text := response.text.get(None)) is not None:
             self._end(text, "complete", changes)
-        if not isinstance(unit, CallUnit):
+        if kind is not CallUnit:
             for call in response.calls.values():
                 if call.open:
                     self._end(call, "complete", changes)
@@ -468,9 +464,9 @@ class Assembler:
                 changes.append(Valued(unit))
 
     def _close_all(self, changes: list[Change], status: Status) -> None:
-        if self.response is None:
+        if (response := self.response) is None:
             return
-        for unit in list(_units(self.response)):
+        for unit in [*response.reasoning.values(), *response.text.values(), *response.calls.values()]:
             if unit.open:
                 self._end(unit, status, changes)
 
@@ -498,10 +494,6 @@ def _collect(changes: Iterable[Change], parts: list[Part]) -> None:
             parts.extend(change.response.parts())
         elif isinstance(change, Answered):
             parts.append(change.unit.part(None))
-
-
-def _units(response: ResponseBuffer) -> Iterator[UnitBuffer]:
-    return chain(response.reasoning.values(), response.text.values(), response.calls.values())
 
 
 def _units_with_key(response: ResponseBuffer, key: str) -> list[UnitBuffer]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from ag_ui.core import Event, Interrupt, Message, MessagesSnapshotEvent, ToolCallResultEvent, UserMessage
@@ -17,6 +18,7 @@ from agui_reasoning._wire_events import WireEvents, Written, models_of, new_uuid
 from agui_reasoning.deltas import (
     DELTA_TYPES,
     Assembler,
+    Change,
     Delta,
     InputTransformationsDelta,
     ResponseStart,
@@ -28,6 +30,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.emitter._fast import FastPath, fast_path, path_key
 from agui_reasoning.emitter._produced import InputReports
 from agui_reasoning.emitter._settings import EmitterOptions, EmitterSettings, settings_of, shows_options
+from agui_reasoning.emitter._span import ReasoningSpan
 from agui_reasoning.emitter._values import Values
 from agui_reasoning.emitter._visibility import (
     Disclosure,
@@ -55,11 +58,13 @@ from agui_reasoning.parts import (
 from agui_reasoning.wire import frames_of
 
 if TYPE_CHECKING:  # imported with the first key ring, event of the application or policy
+    from agui_reasoning.crypto import KeyRing
     from agui_reasoning.emitter._application import ApplicationEvents
     from agui_reasoning.policy import EchoRule
 
 
-_UNNAMED: Final = Origin()
+_names_of: Final[Callable[[Origin | None], Any]] = attrgetter("provider", "api", "model", "account")
+_UNNAMED: Final = _names_of(Origin())
 _DELTAS: Final = frozenset(DELTA_TYPES)
 
 
@@ -69,6 +74,14 @@ class BaseEmitter:
     The events are valid for the protocol and the official clients, whatever the order of the items.
     `agui_reasoning.Emitter` adds the echo rules of this package's providers.
     """
+
+    fast: FastPath | None = None
+    _last: tuple[Delta, list[Change], list[Any]] | None = None
+    """A delta that a fast path may follow, with what it caused."""
+    _application: ApplicationEvents | None = None
+    _has_warned_of_raw = False
+    _parts = 0
+    _closed = False
 
     @shows_options(EmitterOptions, EmitterSettings)
     def __init__(
@@ -91,21 +104,15 @@ class BaseEmitter:
                 unknown (``unknown_visibility``), or there is an origin beside the fields of one
                 (``wrong_option``).
         """
+        settings = settings_of(EmitterSettings, options)
         self._prepare(
-            settings_of(EmitterSettings, options),
+            structs.replace(settings, origin=settings.named),
             rule_of=rule_of,
             thread_id=thread_id,
             used_call_ids=used_call_ids,
             known_messages=known_messages,
             takes_media=takes_media,
         )
-
-    @classmethod
-    def _of_settings(cls, settings: EmitterSettings, **more: Any) -> BaseEmitter:
-        """Create an emitter with settings instead of options; the other arguments are the same."""
-        emitter = cls.__new__(cls)
-        emitter._prepare(settings, **more)
-        return emitter
 
     def _prepare(
         self,
@@ -117,32 +124,27 @@ class BaseEmitter:
         known_messages: Iterable[Message],
         takes_media: bool,
     ) -> None:
-        named = settings.named
-        self._default = None if named == _UNNAMED else named
+        """Start with settings, which name the origin, instead of options."""
+        self._default = None if _names_of(settings.origin) == _UNNAMED else settings.origin
         self._assembler = Assembler(self._default)
         self.warn = settings.on_warning or _warn
         self._rule_of = rule_of
         self._disclosure = Disclosure.of(settings.visibility, sealed=settings.keys is not None)
         self._events = WireEvents(settings.now_ms)
-        self._values = Values(
-            rule_of=rule_of,
-            anchors=settings.anchors,
-            sealer=_sealer(settings, thread_id),
-            events=self._events,
-            warn=self.warn,
-            on_audit=settings.on_audit,
-        )
         self._new_id = settings.new_id or new_uuid
+        sealer = None if settings.keys is None else _sealer(settings, settings.keys, thread_id)
+        on_audit = settings.on_audit
         self._writer = Writer(
-            new_id=self._new_id,
-            events=self._events,
-            disclosure=self._disclosure,
-            values=self._values,
-            used_call_ids=used_call_ids,
-            takes_media=takes_media,
-            warn=self.warn,
+            self._new_id,
+            self._events,
+            self._disclosure,
+            Values(rule_of, settings.anchors, sealer, self._events, self.warn, on_audit),
+            takes_media,
+            self.warn,
+            set(used_call_ids),
+            ReasoningSpan(self._new_id, self._events),
         )
-        self.inputs = InputReports(self.warn, settings.on_audit)
+        self.inputs = InputReports(self.warn, on_audit)
         self._nested_ids: set[str] = set()
         """The messages and calls of nested emitters, which have already applied their visibility."""
         self._summarizes = settings.visibility == "summary"
@@ -151,14 +153,9 @@ class BaseEmitter:
         for stage in self._stages:
             if isinstance(stage, Coalesce):
                 stage.use_clock(settings.now_ms)
-        self._application: ApplicationEvents | None = None
         self._known_messages = known_messages
-        self._has_warned_of_raw = False
-        self._parts = 0
-        self.fast: FastPath | None = None
         self._paths: dict[object, FastPath] = {}
         """The fast paths of the units that grow in turn, by `path_key`."""
-        self._closed = False
 
     def nest(self, emitter: BaseEmitter, subagent: str) -> None:
         """Mark an emitter as that of a subagent, which its events name; here, they pass unchanged.
@@ -238,7 +235,7 @@ class BaseEmitter:
                 (``visibility_without_keys``); state is unchanged. Or ``summarize`` is asynchronous
                 (``async_summarize``).
         """
-        fast = self.fast
+        fast = self.fast or self._another_path(item)
         while fast is not None:
             if (event := (fast.event or fast.first_event)(item)) is not None:
                 return run_stages(self._stages, [event]) if self._stages else [event]
@@ -254,7 +251,7 @@ class BaseEmitter:
             LocalProtocolError: As in `receive`; or an application event cannot be written (``not_json``).
             ConfigurationError: As in `receive`.
         """
-        fast = self.fast
+        fast = self.fast or self._another_path(item)
         while fast is not None:
             if (frame := (fast.frame or fast.first_frame)(item)) is not None:
                 return frame
@@ -285,10 +282,6 @@ class BaseEmitter:
         return self._staged(written) if self._stages else written
 
     def _written(self, item: Delta | Part | BaseModel | Mapping[str, Any]) -> list[Any]:
-        if type(item) is UsageDelta and self.fast is not None:
-            return self._assembler.receive(item)  # changes no unit; some APIs send counts with every text
-        if self.fast is not None:
-            self._leave_fast_path()
         if self._closed:
             raise LocalProtocolError(
                 f"{type(item).__name__} came after the emitter was closed.",
@@ -296,6 +289,11 @@ class BaseEmitter:
                 hint="Create a new emitter for each run.",
                 state="closed",
             )
+        if type(item) is UsageDelta and self._assembler.response is not None:
+            return self._assembler.receive(item)  # changes no unit; some APIs send counts with every text
+        self._last = None
+        if self.fast is not None:
+            self._leave_fast_path()
         if type(item) in _DELTAS:
             return self._apply(item)
         self._paths.clear()
@@ -320,8 +318,12 @@ class BaseEmitter:
         return staged
 
     def _another_path(self, item: object) -> FastPath | None:
-        """Change to the fast path of the unit that an item adds text to, and return it, if there is one."""
-        path = self._paths.get(path_key(item))
+        """Change to the fast path of the unit that an item adds text to, and return it, if it is another."""
+        if (last := self._last) is not None and type(item) is type(last[0]):
+            self._last = None
+            self.fast = fast_path(*last, staged=bool(self._stages))
+            return self.fast
+        path = self._paths.get(path_key(item)) if self._paths else None
         if path is None or path is self.fast:
             return None
         self._leave_fast_path()
@@ -334,22 +336,23 @@ class BaseEmitter:
             self._writer.catch_up(fast.grew, pieces)
 
     def _apply(self, delta: Any) -> list[Any]:
-        kind, response = type(delta), self._assembler.response
+        kind = type(delta)
         if kind is ResponseStart:
             delta = self._of_account(delta)
             self._disclosure.check(delta.origin or self._default, self._rule_of)
             self.inputs.responds()
-        elif response is None:
+        elif self._default is not None and self._assembler.response is None:
             self._disclosure.check(self._default, self._rule_of)
         if kind is InputTransformationsDelta:
+            response = self._assembler.response
             origin = response.origin if response else self._default
             delta = self.inputs.resolve(delta, origin)
         changes = self._assembler.receive(delta)
         written = self._writer.write(changes)
-        self.fast = path = fast_path(delta, changes, written, staged=bool(self._stages))
-        if path is None or len(changes) > 1 or len(written) > 1:
+        self._last = delta, changes, written
+        if len(changes) > 1 or len(written) > 1 or (path := self._another_path(delta)) is None:
             self._paths.clear()  # more than text was added: a unit may have ended
-        if path is not None:
+        else:
             self._paths[path_key(delta)] = path
         return written
 
@@ -414,9 +417,9 @@ class BaseEmitter:
             self.warn("Media in a message of the user are missing in later runs: events contain text only.")
         events, text = self._events, text_of(shown.content)
         now = events.now()
-        start = events.at(now, "TEXT_MESSAGE_START", messageId=shown.id, role="user")
+        start = events.at(now, type="TEXT_MESSAGE_START", messageId=shown.id, role="user")
         content = [events.delta("TEXT_MESSAGE_CONTENT", "messageId", shown.id, text)] if text else []
-        return [*ended, start, *content, events.at(now, "TEXT_MESSAGE_END", messageId=shown.id)]
+        return [*ended, start, *content, events.at(now, type="TEXT_MESSAGE_END", messageId=shown.id)]
 
     def _deltas(self, part: Part) -> Iterable[Delta]:
         self._parts += 1
@@ -430,11 +433,14 @@ class BaseEmitter:
         if self._closed:
             return []
         self._closed = True
+        self._last = None
         self._leave_fast_path()
         self._paths.clear()
         writer = self._writer
         changes = self._assembler.abort() if abort else self._assembler.close()
-        written: list[Any] = [*writer.write(changes), *writer.finish(), *writer.ask(interrupts)]
+        written: list[Any] = writer.write(changes)
+        if writer.produced.unanswered:
+            written += [*writer.finish(), *writer.ask(interrupts)]
         if self._application is not None:
             written += self._application.opened.ends(self._new_id)
         settled = settle_now(self._summaries.settle(written)) if self._summarizes else written
@@ -444,9 +450,7 @@ class BaseEmitter:
         return staged
 
 
-def _sealer(settings: EmitterSettings, thread_id: str | None) -> EnvelopeWriter | None:
-    if settings.keys is None:
-        return None
+def _sealer(settings: EmitterSettings, keys: KeyRing, thread_id: str | None) -> EnvelopeWriter:
     if thread_id is None:
         raise ConfigurationError(
             "Encrypted values need a thread, and none was given.",
@@ -456,7 +460,7 @@ def _sealer(settings: EmitterSettings, thread_id: str | None) -> EnvelopeWriter 
     from agui_reasoning.crypto import Binding
 
     binding = Binding(thread_id, tenant=settings.tenant)
-    return EnvelopeWriter(settings.keys, binding, settings.ttl_s, settings.pad_to)
+    return EnvelopeWriter(keys, binding, settings.ttl_s, settings.pad_to)
 
 
 def _ids_of(event: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from ag_ui.core import Event
 
 from agui_reasoning._strict_json import JSONObject, well_formed
 from agui_reasoning._wire_events import template_of
-from agui_reasoning.deltas import Change, Delta, Grew, ReasoningDelta, TextDelta, ToolCallDelta
+from agui_reasoning.deltas import Change, Delta, Grew, ReasoningDelta, TextDelta, ToolCallDelta, Unshown
 from agui_reasoning.wire import form_of, json_string, write_json
 
 _Made = TypeVar("_Made")
@@ -26,7 +26,7 @@ _Path: TypeAlias = Callable[[object], _Made | None]
 """Makes something of an item, likewise."""
 
 
-class FastPath:
+class FastPath(Unshown, gc=True, eq=False):
     """Continues one stretch of text.
 
     Attributes:
@@ -36,15 +36,14 @@ class FastPath:
         form: That of the frames, after `frames`; ``None`` if it cannot be written.
     """
 
-    __slots__ = ("_delta", "_first", "_start", "_write", "event", "form", "frame", "grew")
-
-    def __init__(self, delta: Delta, grew: Grew, first: JSONObject, *, staged: bool) -> None:
-        self.grew = grew
-        self._delta, self._first, self._start = delta, first, len(grew.pieces)
-        self.frame: _Path[bytes] | None = None
-        self.event: _Path[Event] | None = None
-        self.form: bytes | None = None
-        self._write: _Writer[bytes] | None = _never if staged else None
+    grew: Grew
+    _delta: Delta
+    _first: JSONObject
+    _start: int
+    _write: _Writer[bytes] | None
+    frame: _Path[bytes] | None = None
+    event: _Path[Event] | None = None
+    form: bytes | None = None
 
     def take_pieces(self) -> list[str]:
         """Return the text that it added to the unit since the last call."""
@@ -54,7 +53,7 @@ class FastPath:
 
     def takes(self, item: object) -> bool:
         """Return whether an item takes the path."""
-        return type(item) is type(self._delta) and _path(self._delta, _unchanged)(item) is not None
+        return type(item) is type(self._delta) and _path(self._delta, str)(item) is not None
 
     def frames(self) -> _Writer[bytes]:
         """Return what makes the frames of texts."""
@@ -69,14 +68,14 @@ class FastPath:
 
     def first_frame(self, item: object) -> bytes | None:
         """Create `frame` if the item may take the path, and return the frame of the item."""
-        if not self.takes(item):
+        if type(item) is not type(self._delta):
             return None
         self.frame = _path(self._delta, self.frames())
         return self.frame(item)
 
     def first_event(self, item: object) -> Event | None:
         """Create `event` if the item may take the path, and return the event of the item."""
-        if not self.takes(item):
+        if type(item) is not type(self._delta):
             return None
         self.event = _path(self._delta, _events(self._first, self.grew.pieces.append))
         return self.event(item)
@@ -89,22 +88,23 @@ def fast_path(
 
     ``staged`` says that stages change the events, so that there are no frames.
     """
-    if type(delta) not in _PATHS or not changes or not written:
+    known = _KINDS.get(type(delta))
+    if known is None or delta.ext is not None or not changes or not written:
         return None
     if type(delta) is ToolCallDelta and delta.name and not delta.id:
         return None  # without IDs, each delta with a name starts another call
     grew, first = changes[-1], written[-1]
     if type(grew) is not Grew or type(first) is not dict:
         return None
-    if delta.ext is not None or not _TEXTS[type(delta)](delta) == first.get("delta") == grew.text:
+    if not known[1](delta) == first.get("delta") == grew.text:
         return None
-    return FastPath(delta, grew, first, staged=staged)
+    return FastPath(grew, delta, first, len(grew.pieces), _never if staged else None)
 
 
 def path_key(item: object) -> tuple[type, str | None] | None:
     """Return the type and the key of the unit that an item adds text to; ``None`` if it adds none."""
-    key = _KEYS.get(type(item))
-    return None if key is None else (type(item), key(item))
+    known = _KINDS.get(type(item))
+    return None if known is None else (type(item), known[2](item))
 
 
 def _frames(form: bytes, append: Callable[[str], None]) -> _Writer[bytes]:
@@ -137,15 +137,11 @@ def _never(item: object) -> None:
     """Leave everything to the full path."""
 
 
-def _unchanged(text: str) -> str:
-    return text
-
-
 # -- what takes the path of a delta: the items that differ from it only in their text
 
 
 def _path(delta: Any, write: _Writer[_Made]) -> _Path[_Made]:
-    return _PATHS[type(delta)](delta, write)
+    return _KINDS[type(delta)][0](delta, write)
 
 
 def _reasoning(first: ReasoningDelta, write: _Writer[_Made]) -> _Path[_Made]:
@@ -194,18 +190,9 @@ def _arguments(first: ToolCallDelta, write: _Writer[_Made]) -> _Path[_Made]:
     return take
 
 
-_PATHS: Final[dict[type, Callable[[Any, _Writer[Any]], _Path[Any]]]] = {
-    ReasoningDelta: _reasoning,
-    TextDelta: _text,
-    ToolCallDelta: _arguments,
+_KINDS: Final[dict[type, tuple[Callable[[Any, _Writer[Any]], _Path[Any]], Callable[[Any], str], Any]]] = {
+    ReasoningDelta: (_reasoning, attrgetter("text"), attrgetter("key")),
+    TextDelta: (_text, attrgetter("text"), attrgetter("key")),
+    ToolCallDelta: (_arguments, attrgetter("arguments"), attrgetter("id")),
 }
-_TEXTS: Final[dict[type, Callable[[Any], str]]] = {
-    ReasoningDelta: attrgetter("text"),
-    TextDelta: attrgetter("text"),
-    ToolCallDelta: attrgetter("arguments"),
-}
-_KEYS: Final[dict[type, Callable[[Any], str | None]]] = {
-    ReasoningDelta: attrgetter("key"),
-    TextDelta: attrgetter("key"),
-    ToolCallDelta: attrgetter("id"),
-}
+"""What returns the path of a delta that adds text, its text and the key of its unit."""

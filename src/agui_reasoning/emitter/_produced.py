@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Protocol
+from operator import attrgetter
+from typing import Any, Final, Protocol, cast
 
 from ag_ui.core import Message, ToolMessage
+from msgspec import field
 from msgspec.structs import replace
 
 from agui_reasoning._envelope import unit_digest
@@ -21,9 +23,9 @@ from agui_reasoning.deltas import (
     CallUnit,
     InputTransformation,
     InputTransformationsDelta,
-    ReasoningUnit,
     ResponseBuffer,
     UnitBuffer,
+    Unshown,
 )
 from agui_reasoning.emitter._response import ResponseState
 from agui_reasoning.emitter._visibility import Disclosure
@@ -42,27 +44,28 @@ from agui_reasoning.parts import (
 )
 
 
-class Produced:
+class Produced(Unshown, gc=True, eq=False):
     """The history of a run, with the client's IDs of calls.
 
     Attributes:
         unanswered: The calls without a result, by the client's ID, each with its response.
     """
 
-    def __init__(self) -> None:
-        self._items: list[Turn | EffortChange | Message] = []
-        self._last: ResponseState | None = None
-        """The last response, until somebody asks for its turn."""
-        self._signed = self._has_text = False
-        self.unanswered: dict[str, tuple[CallUnit, ResponseBuffer]] = {}
-        self._client_ids: dict[str, str] = {}
-        self._state: ResponseState
-        self._before: str | None = None
-        self._entity_before: str | None = None
-        self._failed: list[str] = []
-        """The calls whose result was an error, since the last response began."""
-        self._effort: Effort | None = None
-        self._prefix: Prefix | None = None
+    unanswered: dict[str, tuple[CallUnit, ResponseBuffer]] = field(default_factory=dict)
+    _items: list[Turn | EffortChange | Message] = field(default_factory=list)
+    _state: ResponseState = cast("ResponseState", None)
+    """The response that began last."""
+    _last: ResponseState | None = None
+    """The last response, until somebody asks for its turn."""
+    _signed: bool = False
+    _has_text: bool = False
+    _client_ids: dict[str, str] = field(default_factory=dict)
+    _before: str | None = None
+    _entity_before: str | None = None
+    _failed: list[str] = field(default_factory=list)
+    """The calls whose result was an error, since the last response began."""
+    _effort: Effort | None = None
+    _prefix: Prefix | None = None
 
     @property
     def items(self) -> list[Turn | EffortChange | Message]:
@@ -74,6 +77,8 @@ class Produced:
         """Make the turn of the last response. Most runs end without anybody asking for it."""
         state, self._last = self._last, None
         if state is not None:
+            # Nothing can be found after an empty response.
+            self._before, self._entity_before = state.id, state.sole_entity
             self._items += [*_changes_of(state.effort), self._turn_of(state)]
 
     @property
@@ -97,33 +102,33 @@ class Produced:
         self, response: ResponseBuffer, response_id: str, disclosure: Disclosure
     ) -> ResponseState:
         """Begin a response, which takes what was noted since the last one."""
-        self._settle()
+        if self._last is not None:
+            self._settle()
         failed, self._failed = tuple(self._failed), []
-        self._state = ResponseState(
+        self._state = state = ResponseState(
             response, response_id, disclosure, self._before, self._entity_before, failed
         )
-        self._state.effort, self._effort = self._effort, None
-        self._state.prefix, self._prefix = self._prefix, None
-        return self._state
+        state.effort, self._effort = self._effort, None
+        state.prefix, self._prefix = self._prefix, None
+        return state
 
     def end_response(self, response: ResponseBuffer) -> None:
         """Add the response."""
-        if not _is_turn(response):
-            self._effort = self._effort or self._state.effort  # nobody will hear of this response
+        state = self._state
+        if not (response.units or response.refused):
+            self._effort = self._effort or state.effort  # nobody will hear of this response
             return
-        self._last = self._state
-        # Nothing can be found after an empty response.
-        self._before, self._entity_before = self._state.id, self._state.sole_entity
-        for unit in response.units:
-            if isinstance(unit, ReasoningUnit):
-                self._signed |= any(value.kind in SHOWN_ON_REQUEST for value in unit.opaque)
-                self._has_text = self._has_text or any(segment.pieces for segment in unit.segments)
+        self._last = state
+        for unit in () if self._has_text else state.stretches:
+            self._has_text |= any(map(_pieces_of, unit.segments))
+            self._signed |= not SHOWN_ON_REQUEST.isdisjoint([value.kind for value in unit.opaque])
 
     def coming(self, open_response: ResponseBuffer | None) -> list[Turn | EffortChange]:
         """Return what follows the items: the response that is still open, and the next change."""
         if open_response is None:
             return [*_changes_of(self._effort)]
-        turn = [self._turn_of(self._state)] if _is_turn(open_response) else []
+        is_turn = open_response.refused or any(not unit.open for unit in open_response.units)
+        turn = [self._turn_of(self._state)] if is_turn else []
         return [*_changes_of(self._state.effort), *turn, *_changes_of(self._effort)]
 
     def _turn_of(self, state: ResponseState) -> Turn:
@@ -191,9 +196,7 @@ class Produced:
         )
 
 
-def _is_turn(response: ResponseBuffer) -> bool:
-    """Return whether a response has something that belongs to the history."""
-    return response.refused or any(not unit.open for unit in response.units)
+_pieces_of: Final = attrgetter("pieces")
 
 
 def _changes_of(effort: Effort | None) -> list[EffortChange]:
@@ -224,14 +227,14 @@ class SentRequest(Protocol):
         """Return the reasoning at a place of the request."""
 
 
-class InputReports:
+class InputReports(Unshown, gc=True, eq=False):
     """Resolves reports with the request that the response answers, warns once, and audits every entry."""
 
-    def __init__(self, warn: Callable[[str], None], on_audit: OnAudit | None) -> None:
-        self._warn, self._on_audit = warn, on_audit
-        self._warned: frozenset[str] = frozenset()
-        self._built: tuple[SentRequest, ...] = ()
-        self._answered: tuple[SentRequest, ...] = ()
+    _warn: Callable[[str], None]
+    _on_audit: OnAudit | None
+    _warned: frozenset[str] = frozenset()
+    _built: tuple[SentRequest, ...] = ()
+    _answered: tuple[SentRequest, ...] = ()
 
     def sent(self, request: SentRequest, *, alone: bool = False) -> None:
         """Note a request that was built, or with ``alone`` the one of several that is sent."""

@@ -35,31 +35,6 @@ from agui_reasoning.parts import (
 )
 
 
-class _VisibleText(Unshown, eq=False):
-    """Text to be shown. Leading white space is held back until something visible follows.
-
-    assistant-ui drops messages of white space alone, and their values.
-    """
-
-    pieces: list[str] = field(default_factory=list)
-    waiting: list[str] = field(default_factory=list)
-    visible: bool = False
-
-    def add(self, text: str) -> str:
-        """Add text, and return what can be sent now."""
-        if self.visible:
-            self.pieces.append(text)
-            return text
-        self.waiting.append(text)
-        if text.isspace():
-            return ""
-        self.visible = True
-        sent = "".join(self.waiting)
-        self.waiting.clear()
-        self.pieces.append(sent)
-        return sent
-
-
 class _ShownText(Unshown, eq=False):
     """A `Span` that grows with every delta; its record is created only when it is written."""
 
@@ -85,12 +60,16 @@ class Stretch(Unshown, eq=False):
 
     Attributes:
         number: The number of the stretch within its unit.
+        shown: The text sent to the client.
+        waiting: Leading white space, until something visible follows: assistant-ui drops messages of white
+            space alone, and their values.
         withheld: Whether some of its text is not shown.
     """
 
     unit: ReasoningUnit
     number: int
-    text: _VisibleText = field(default_factory=_VisibleText)
+    shown: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     segments: list[SegmentBuffer] = field(default_factory=list)
     last_visible: SegmentBuffer | None = None
     withheld: bool = False
@@ -98,7 +77,7 @@ class Stretch(Unshown, eq=False):
     @property
     def shown_chars(self) -> int:
         """The number of code points sent to the client."""
-        return sum(map(len, self.text.pieces))
+        return sum(map(len, self.shown))
 
     @property
     def text_chars(self) -> int:
@@ -109,7 +88,15 @@ class Stretch(Unshown, eq=False):
         """Add text of a segment that is shown, and return what can be sent now."""
         self._note(segment)
         before, self.last_visible = self.last_visible, segment
-        return self.text.add(text if before in (None, segment) else SEGMENT_SEPARATOR + text)
+        if before is not segment and before is not None:
+            text = SEGMENT_SEPARATOR + text
+        if not self.shown:
+            self.waiting.append(text)
+            if text.isspace():
+                return ""
+            text, self.waiting = "".join(self.waiting), []
+        self.shown.append(text)
+        return text
 
     def withhold(self, segment: SegmentBuffer) -> None:
         """Note a segment that is not shown."""
@@ -132,10 +119,10 @@ class Stretch(Unshown, eq=False):
         """
         if self.withheld and not sealed:
             return unit_record(PlacedPart(self.unit.seq, self.unit.part(None), "hidden"))
-        visible = "".join(self.text.pieces)
+        visible = "".join(self.shown)
         exposure: Exposure = "encrypted" if sealed else "shown" if visible else "blank"
-        placed = PlacedPart(self.unit.seq, self.part(None), exposure, visible, self.number)
-        return unit_record(placed)
+        part = self.unit.part_of(self.segments, None)
+        return unit_record(PlacedPart(self.unit.seq, part, exposure, visible, self.number))
 
 
 class ReasoningMessage(Unshown, eq=False):
@@ -240,6 +227,7 @@ class ResponseState(Unshown, eq=False):
         overtaken: The messages for which a unit ended that may not be in their value.
         carriers: The message or call whose value last contained a unit, by its seq and stretch.
         text_carriers: The message whose value contains a text unit.
+        held: White space at the start of a message, until something visible follows.
         values: The number of values sent.
         named: The number of messages and calls that they named.
         left_behind: The number of reasoning messages before the text that last opened a new bubble.
@@ -289,10 +277,6 @@ class ResponseState(Unshown, eq=False):
         """The reasoning that the model was not shown, if anything may be kept about it."""
         return self.response.withheld if self.disclosure.keeps else ()
 
-    def hold(self, unit: TextUnit, text: str) -> None:
-        """Hold back white space at the start of a message."""
-        self.held.append((unit, text))
-
     def place(self, unit: TextUnit, message: AssistantMessage, length: int) -> None:
         """Note that a message shows a stretch of a unit."""
         stretches = self.spans.setdefault(unit, [])
@@ -303,6 +287,13 @@ class ResponseState(Unshown, eq=False):
             stretches.append(_ShownText(message.id, message.length, length))
         message.length += length
         message.units[unit] = None
+
+    def release(self, message: AssistantMessage) -> str:
+        """Note that a message shows the white space that was held back, and return it."""
+        held, self.held = self.held, []
+        for unit, text in held:
+            self.place(unit, message, len(text))
+        return "".join([text for _, text in held])
 
     def leave_behind(self) -> None:
         """Note that text opens a new bubble after the reasoning so far."""
@@ -341,7 +332,9 @@ class ResponseState(Unshown, eq=False):
 
     def tells(self, unit: UnitBuffer) -> bool:
         """Return whether the client's messages alone suffice to restore a unit: a text in one message."""
-        if not isinstance(unit, TextUnit) or unit.opaque or self._ext_of(unit) or unit.status != "complete":
+        if type(unit) is not TextUnit or unit.status != "complete":
+            return False
+        if (unit.values and unit.opaque) or (unit.ext and self._ext_of(unit)):
             return False
         spans = self.spans.get(unit, ())
         return len(spans) == 1 and spans[0].start == 0 and spans[0].length == sum(map(len, unit.pieces))

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from msgspec import field
 
-from agui_reasoning._strict_json import JSONObject
-from agui_reasoning._wire_events import WireEvents
+from agui_reasoning._wire_events import NOW, WireEvents
 from agui_reasoning.deltas import Unshown
 from agui_reasoning.emitter._response import ReasoningMessage, Stretch
 
@@ -69,46 +68,44 @@ def _steps(what: SpanInput) -> dict[SpanState, tuple[SpanState, str | None]]:
 _BEGINS: Final = _steps(SpanInput.BEGINS)
 _ENDS: Final = _steps(SpanInput.ENDS)
 _LEAVES: Final = _steps(SpanInput.LEAVES)
-_NO_SPAN: Final = SpanState.NONE
+NO_SPAN: Final = SpanState.NONE
 
 
-class ReasoningSpan:
-    """The span of a run that is open, if one is. Its methods return the events to send.
+class ReasoningSpan(Unshown, gc=True, eq=False):
+    """The span of a run that is open, if one is. Its methods add the events to send to a list.
 
     Attributes:
         state: What is open of it.
         id: The ID of the last one that opened.
     """
 
-    __slots__ = ("_events", "_new_id", "_open", "id", "state")
+    _new_id: Callable[[], str]
+    _events: WireEvents
+    _open: int = 0
+    state: SpanState = NO_SPAN
+    id: str = ""
 
-    def __init__(self, new_id: Callable[[], str], events: WireEvents) -> None:
-        self._new_id, self._events = new_id, events
-        self._open = 0
-        self.state = _NO_SPAN
-        self.id = ""
-
-    def begin(self) -> list[JSONObject]:
+    def begin(self, out: list[Any]) -> None:
         """Note that a message begins, or a unit without one, which keeps the span open."""
         self._open += 1
-        if self.state is _NO_SPAN:
+        if self.state is NO_SPAN:
             self.id = self._new_id()
-        return self._step(_BEGINS)
+        self._step(_BEGINS, out)
 
-    def end(self) -> list[JSONObject]:
+    def end(self, out: list[Any]) -> None:
         """Note that one of them ended."""
         self._open -= 1
-        return [] if self._open else self._step(_ENDS)
+        if not self._open:
+            self._step(_ENDS, out)
 
-    def leave(self) -> list[JSONObject]:
+    def leave(self, out: list[Any]) -> None:
         """Note that something else follows, or that the response has ended."""
-        return self._step(_LEAVES)
+        self._step(_LEAVES, out)
 
-    def _step(self, steps: Mapping[SpanState, tuple[SpanState, str | None]]) -> list[JSONObject]:
+    def _step(self, steps: Mapping[SpanState, tuple[SpanState, str | None]], out: list[Any]) -> None:
         self.state, kind = steps[self.state]
-        if kind is None:
-            return []
-        return [self._events.at(self._events.now(), kind, messageId=self.id)]
+        if kind is not None:
+            out.append(self._events.at(NOW, type=kind, messageId=self.id))
 
 
 class EmptyMessage(Unshown, eq=False):

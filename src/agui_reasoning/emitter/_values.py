@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from ag_ui.core import Interrupt
 from msgspec import Struct, structs
@@ -33,7 +34,7 @@ from agui_reasoning._envelope.writing import pack
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning._wire_events import WireEvents
 from agui_reasoning.audit import AuditRecord, OnAudit
-from agui_reasoning.deltas import ReasoningUnit, UnitBuffer
+from agui_reasoning.deltas import ReasoningUnit, UnitBuffer, Unshown
 from agui_reasoning.emitter._response import (
     AssistantMessage,
     EmittedCall,
@@ -60,6 +61,7 @@ OpenAnchor: TypeAlias = Callable[[], tuple[str, list[JSONObject]]]
 UnitRecords: TypeAlias = tuple[UnitRecord, ...]
 
 _NOTHING = Sent(())
+_sent_by: Final = attrgetter("sent")
 _PLAIN_ROOM = MAX_ENVELOPE_CHARS - 1_024
 
 
@@ -75,37 +77,25 @@ class _Carrier(Struct, frozen=True):
     opening: tuple[JSONObject, ...] = ()
 
 
-class Values:
+class Values(Unshown, gc=True, eq=False):
     """Writes the values of consecutive responses; its methods return the events to send."""
 
-    def __init__(
-        self,
-        *,
-        rule_of: Callable[[Origin], EchoRule],
-        anchors: Anchors,
-        sealer: EnvelopeWriter | None,
-        events: WireEvents,
-        warn: Callable[[str], None],
-        on_audit: OnAudit | None,
-    ) -> None:
-        self._rule_of = rule_of
-        self._anchors = anchors
-        self._sealer = sealer
-        self._warn = warn
-        self._on_audit = on_audit
-        self._events = events
+    _rule_of: Callable[[Origin], EchoRule]
+    _anchors: Anchors
+    _sealer: EnvelopeWriter | None
+    _events: WireEvents
+    _warn: Callable[[str], None]
+    _on_audit: OnAudit | None
 
     # -- under way
 
     def of_reasoning(self, state: ResponseState, message: ReasoningMessage) -> list[JSONObject]:
         """Send the value of a reasoning message that ended, or whose unit changed afterwards."""
         own = self._own(message)
-        units = (*own, *self._records(message.carried))
+        units = own + self._records(message.carried) if message.carried else own
         if not units or (message.sent is not None and own and own[0] in message.sent.units):
             return []
-        events, sent = self._send(state, self._thought(message), units)
-        message.sent = sent or message.sent
-        return events
+        return self._send(state, message, self._thought(message), units)
 
     def of_carried(self, state: ResponseState, message: ReasoningMessage) -> list[JSONObject]:
         """Send the value of a reasoning message again, with the units that followed without text.
@@ -117,12 +107,10 @@ class Values:
         if message.sent is None or size < 2 * message.size_sent_again:
             return []
         message.size_sent_again = size
-        units = (*self._own(message), *self._records(message.carried))
+        units = self._own(message) + self._records(message.carried)
         if units == message.sent.units:
             return []
-        events, sent = self._send(state, self._thought(message), units, message.sent)
-        message.sent = sent or message.sent
-        return events
+        return self._send(state, message, self._thought(message), units, message.sent)
 
     def of_text(self, state: ResponseState, message: AssistantMessage) -> list[JSONObject]:
         """Send the value of an assistant message that ended, if it carries one. A unit has one carrier."""
@@ -133,24 +121,21 @@ class Values:
         units = tuple(record for unit in carried if (record := state.text_record(unit)))
         if not units or (message.sent is not None and message.sent.units == units):
             return []
-        events, sent = self._send(state, _Carrier("message", message.id), units)
-        message.sent = sent or message.sent
-        return events
+        return self._send(state, message, _Carrier("message", message.id), units)
 
     def of_call(self, state: ResponseState, call: EmittedCall) -> list[JSONObject]:
         """Send the value of a call that ended, if it carries one."""
-        record = call.record(sealed=self._sealed) if call.unit.opaque else None
+        record = call.record(sealed=self._sealer is not None) if call.unit.opaque else None
         if record is None or (call.sent is not None and call.sent.units == (record,)):
             return []
-        events, sent = self._send(state, _Carrier("tool-call", call.id), (record,))
-        call.sent = sent or call.sent
-        return events
+        return self._send(state, call, _Carrier("tool-call", call.id), (record,))
 
     # -- the end of a response
 
     def end(self, state: ResponseState, open_anchor: OpenAnchor) -> list[JSONObject]:
         """Send the remaining values when a response has ended."""
-        events = [*self._late(state), *self._last(state, open_anchor)]
+        events = self._late(state)
+        events += self._last(state, open_anchor)
         if self._on_audit is not None:
             for record in audit_records(state, self._sealer):
                 self._on_audit(record)
@@ -170,7 +155,7 @@ class Values:
         if carrier is None:
             return []
         units = (*self._final_reasoning(state), *_other_records(state))
-        envelope = self._envelope(state, units, _names(state, (0, 0)), again=True)
+        envelope = self._envelope(state, Sent(units, *_names(state, (0, 0))), again=True)
         value = self._write(envelope)
         return [] if value is None else [*carrier.opening, self._note(state, carrier, envelope, value)]
 
@@ -201,7 +186,7 @@ class Values:
         first = next(carriers, None)
         if first is None or (not _is_marked(state) and _is_needless(state, units)):
             return []
-        envelope = self._envelope(state, units, _names(state, (0, 0)), again=True)
+        envelope = self._envelope(state, Sent(units, *_names(state, (0, 0))), again=True)
         value = self._write(envelope)
         if value is not None:
             return [*first.opening, self._note(state, first, envelope, value)]
@@ -270,19 +255,18 @@ class Values:
         if not message.left_behind or self._events.subagent is not None:
             return _Carrier("message", message.id)
         now, at = self._events.now(), self._events.at
-        span = tuple(at(now, kind, messageId=message.id) for kind in ("REASONING_START", "REASONING_END"))
+        span = tuple(
+            at(now, type=kind, messageId=message.id) for kind in ("REASONING_START", "REASONING_END")
+        )
         return _Carrier("message", message.id, span)
 
-    @property
-    def _sealed(self) -> bool:
-        return self._sealer is not None
-
     def _own(self, message: ReasoningMessage) -> UnitRecords:
-        return self._records([message.own]) if message.own else ()
+        record = message.own.record(sealed=self._sealer is not None) if message.own else None
+        return () if record is None else (record,)
 
     def _records(self, stretches: Iterable[Stretch]) -> UnitRecords:
-        records = [stretch.record(sealed=self._sealed) for stretch in stretches]
-        return tuple([record for record in records if record is not None])
+        sealed = self._sealer is not None
+        return tuple(filter(None, [stretch.record(sealed=sealed) for stretch in stretches]))
 
     def _needs_anchor(self, state: ResponseState, others: UnitRecords) -> bool:
         if self._anchors == "always":
@@ -306,52 +290,49 @@ class Values:
     # -- one value
 
     def _send(
-        self, state: ResponseState, carrier: _Carrier, units: UnitRecords, before: Sent = _NOTHING
-    ) -> tuple[list[JSONObject], Sent | None]:
+        self,
+        state: ResponseState,
+        entity: ReasoningMessage | AssistantMessage | EmittedCall,
+        carrier: _Carrier,
+        units: UnitRecords,
+        before: Sent = _NOTHING,
+    ) -> list[JSONObject]:
         """Send a value with the new names and those of the value that it replaces.
 
         Send nothing yet if it is too large.
         """
-        new = _names(state, state.named)
-        names = before.messages + new[0], before.calls + new[1]
-        envelope = self._envelope(state, units, names, again=before is not _NOTHING)
+        messages, calls = _names(state, state.named)
+        sent = Sent(units, before.messages + messages, before.calls + calls)
+        envelope = self._envelope(state, sent, again=before is not _NOTHING)
         value = self._write(envelope)
         if value is None:
-            return [], None
-        return [*carrier.opening, self._note(state, carrier, envelope, value)], Sent(units, *names)
+            return []
+        entity.sent = sent
+        return [*carrier.opening, self._note(state, carrier, envelope, value)]
 
-    def _envelope(
-        self,
-        state: ResponseState,
-        units: UnitRecords,
-        names: tuple[tuple[str, ...], tuple[str, ...]],
-        *,
-        again: bool = False,
-    ) -> Envelope:
-        origin, opening = state.response.origin, not state.values
+    def _envelope(self, state: ResponseState, content: Sent, *, again: bool) -> Envelope:
+        response, marked = state.response, again or not state.values
         place = ResponsePlace(
             id=state.id,
             number=state.values,
-            native_id=state.response.id,
-            conversation=state.response.conversation,
+            native_id=response.id,
+            conversation=response.conversation,
             after=state.after,
             after_entity=state.after_entity,
-            messages=names[0],
-            calls=names[1],
-            failed=state.failed if opening or again else (),
+            messages=content.messages,
+            calls=content.calls,
+            failed=state.failed if marked else (),
             subagent=self._events.subagent,
             refused=state.refused if again else None,
             withheld=state.withheld if again else (),
-            effort=state.effort if opening or again else None,
-            prefix=self._prefix(state) if opening or again else None,
+            effort=state.effort if marked else None,
+            prefix=self._prefix(state.prefix) if marked and state.prefix else None,
             interrupts=state.interrupts,
         )
-        return Envelope(origin=origin, response=place, units=units)
+        return Envelope(origin=response.origin, response=place, units=content.units)
 
-    def _prefix(self, state: ResponseState) -> Prefix | None:
-        if state.prefix is None or self._sealed:
-            return state.prefix
-        return structs.replace(state.prefix, system=state.prefix.system[:2])
+    def _prefix(self, prefix: Prefix) -> Prefix:
+        return prefix if self._sealer else structs.replace(prefix, system=prefix.system[:2])
 
     def _write(self, envelope: Envelope) -> str | None:
         return self._sealer.write(envelope) if self._sealer else plain_value(envelope)
@@ -367,7 +348,7 @@ class Values:
             if fragment.index == 0:
                 state.carriers[fragment.seq, fragment.stretch] = carrier.id
         at, kind = self._events.at, "REASONING_ENCRYPTED_VALUE"
-        return at(None, kind, subtype=carrier.subtype, entityId=carrier.id, encryptedValue=value)
+        return at(None, type=kind, subtype=carrier.subtype, entityId=carrier.id, encryptedValue=value)
 
 
 def _names(state: ResponseState, start: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -392,7 +373,7 @@ def _is_said(state: ResponseState) -> bool:
         and len(sent.messages) == len(state.messages)  # values name messages and calls in order
         and len(sent.calls) == len(state.call_ids)
         and len(state.shown_by) == sum(map(len, state.stretches.values()))
-        and all(message.sent for message in state.reasoning)
+        and all(map(_sent_by, state.reasoning))
         and not _other_records(state)
     )
 
@@ -406,16 +387,13 @@ def _is_needless(state: ResponseState, units: UnitRecords) -> bool:
 
 def _other_records(state: ResponseState) -> UnitRecords:
     """Return the records of everything but reasoning, unless order and entities suffice to restore it."""
-    others = [unit for unit in state.response.units if not isinstance(unit, ReasoningUnit)]
-    if _are_told(state, others):
+    units, thoughts = state.response.units, state.stretches
+    last = next(reversed(thoughts)).seq if thoughts else -1
+    if last < len(thoughts) and all(map(state.tells, units[len(thoughts) :])):  # all reasoning comes first
         return ()
-    records = {unit: record for unit in others if (record := other_record(state, unit))}
-    return () if _are_told(state, records) else tuple(records.values())
-
-
-def _are_told(state: ResponseState, units: Iterable[UnitBuffer]) -> bool:
-    last = next(reversed(state.stretches)).seq if state.stretches else -1
-    return all(unit.seq > last and state.tells(unit) for unit in units)
+    records = {unit: record for unit in units if (record := other_record(state, unit))}
+    is_told = all(unit.seq > last and state.tells(unit) for unit in records)
+    return () if is_told else tuple(records.values())
 
 
 def _entities(state: ResponseState) -> Iterator[_Carrier]:

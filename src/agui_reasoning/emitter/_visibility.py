@@ -31,7 +31,7 @@ from pydantic import BaseModel
 
 from agui_reasoning._envelope import looks_like_token
 from agui_reasoning._wire_events import WireEvents, Written
-from agui_reasoning.deltas import SegmentBuffer
+from agui_reasoning.deltas import SegmentBuffer, Unshown
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Origin, ReasoningPart
 
@@ -148,13 +148,12 @@ class SummaryDue:
     part: ReasoningPart
 
 
-class Summaries:
+class Summaries(Unshown, gc=True, eq=False):
     """Replaces each `SummaryDue` by a summary, or by a placeholder if there is none."""
 
-    def __init__(self, summarize: Summarize | None, events: WireEvents, warn: Callable[[str], None]) -> None:
-        self._summarize = summarize
-        self._events = events
-        self._warn = warn
+    _summarize: Summarize | None
+    _events: WireEvents
+    _warn: Callable[[str], None]
 
     @property
     def wanted(self) -> bool:

@@ -11,12 +11,13 @@ unit opens a message when it has text to show; until then the previous message c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from ag_ui.core import Interrupt
+from msgspec import field
 
 from agui_reasoning._strict_json import JSONObject, well_formed
-from agui_reasoning._wire_events import WireEvents, error_hint, error_sentence, hint, text_of, told
+from agui_reasoning._wire_events import HINT_KEY, NOW, WireEvents, error_hint, error_sentence, text_of, told
 from agui_reasoning.attribution import Shared
 from agui_reasoning.deltas import (
     Answered,
@@ -32,6 +33,7 @@ from agui_reasoning.deltas import (
     ResultUnit,
     Resumed,
     TextUnit,
+    Unshown,
     Valued,
 )
 from agui_reasoning.emitter._produced import Produced
@@ -42,7 +44,7 @@ from agui_reasoning.emitter._response import (
     ResponseState,
     Stretch,
 )
-from agui_reasoning.emitter._span import EmptyMessage, ReasoningSpan
+from agui_reasoning.emitter._span import NO_SPAN, EmptyMessage, ReasoningSpan
 from agui_reasoning.emitter._values import Values
 from agui_reasoning.emitter._visibility import Disclosure, SummaryDue
 from agui_reasoning.parts import CUT_CALL_RESULT
@@ -54,39 +56,34 @@ REFUSED = "The provider declined to continue this answer."
 """What users read if the provider refuses to finish a response and does not say why."""
 
 
-class Writer:
-    """Writes the events of consecutive model responses."""
+class Writer(Unshown, gc=True, eq=False):
+    """Writes the events of consecutive model responses.
 
-    def __init__(
-        self,
-        *,
-        new_id: Callable[[], str],
-        events: WireEvents,
-        disclosure: Disclosure,
-        values: Values,
-        used_call_ids: Iterable[str],
-        takes_media: bool,
-        warn: Callable[[str], None],
-    ) -> None:
-        self._new_id = new_id
-        self._takes_media, self._warn = takes_media, warn
-        self._events = events
-        self._disclosure = disclosure
-        self._shows_all = disclosure.full
-        self._values = values
-        self._bubble: str | None = None
-        """The newest text, else the parent of the first call: assistant-ui opens a bubble at other text."""
-        self._out: list[JSONObject | SummaryDue] = []
-        self._span = ReasoningSpan(new_id, events)
-        self._empty = EmptyMessage()
-        self._reasoned = False
-        self.used_call_ids = set(used_call_ids)
-        self.listeners: tuple[set[str], ...] = ()
-        """Sets that receive the IDs of the written messages and calls."""
-        self.hidden_calls: dict[str | None, None] = {}
-        """The IDs of calls with hidden arguments and results."""
-        self._state: ResponseState
-        self.produced = Produced()
+    Attributes:
+        used_call_ids: The IDs of calls that must not be used again.
+        listeners: Sets that receive the IDs of the written messages and calls.
+        hidden_calls: The IDs of calls with hidden arguments and results.
+        has_reasoned: Whether a reasoning message was sent.
+    """
+
+    _new_id: Callable[[], str]
+    _events: WireEvents
+    _disclosure: Disclosure
+    _values: Values
+    _takes_media: bool
+    _warn: Callable[[str], None]
+    used_call_ids: set[str]
+    _span: ReasoningSpan
+    produced: Produced = field(default_factory=Produced)
+    listeners: tuple[set[str], ...] = ()
+    hidden_calls: dict[str | None, None] = field(default_factory=dict)
+    has_reasoned: bool = False
+    _state: ResponseState = cast("ResponseState", None)
+    """The response that began last."""
+    _bubble: str | None = None
+    """The newest text, else the parent of the first call: assistant-ui opens a bubble at other text."""
+    _out: list[JSONObject | SummaryDue] = field(default_factory=list)
+    _empty: EmptyMessage = field(default_factory=EmptyMessage)
 
     def write(self, changes: Iterable[Change]) -> list[JSONObject | SummaryDue]:
         """Return the events that changes cause."""
@@ -95,12 +92,10 @@ class Writer:
             kind = type(change)
             if kind is Grew:
                 _GREW[type(change.unit)](self, change.unit, change)
-            elif kind in _OF_UNITS:
-                handler = _OF_UNITS[kind].get(type(change.unit))
-                if handler is not None:  # text stays open until something else follows
-                    handler(self, change.unit)
-            else:
+            elif (handlers := _OF_UNITS.get(kind)) is None:
                 _OF_RESPONSES[kind](self, change)
+            elif (handler := handlers.get(type(change.unit))) is not None:
+                handler(self, change.unit)  # text stays open until something else follows
         return self._flush()
 
     def catch_up(self, grew: Grew, pieces: Sequence[str]) -> None:
@@ -130,11 +125,6 @@ class Writer:
         if not unit.server:
             self.produced.note_result(message_id, call_id, content)
 
-    @property
-    def has_reasoned(self) -> bool:
-        """Whether a reasoning message was sent."""
-        return self._reasoned
-
     def _note_id(self, entity_id: str) -> None:
         for ids in self.listeners:
             ids.add(entity_id)
@@ -144,7 +134,7 @@ class Writer:
         return out
 
     def _send(self, kind: str, metadata: JSONObject | None = None, **members: Any) -> None:
-        self._out.append(self._events.at(self._events.now(), kind, metadata, **members))
+        self._out.append(self._events.at(NOW, metadata, type=kind, **members))
 
     def _send_delta(self, kind: str, id_name: str, entity_id: str, text: str) -> None:
         self._out.append(self._events.delta(kind, id_name, entity_id, text))
@@ -152,9 +142,11 @@ class Writer:
     def _hint(self, seq: int | None, **more: Any) -> dict[str, Any]:
         """Structure for readers that cannot open envelopes; assistant-ui and TanStack drop it."""
         place: dict[str, Any] = {"response": self._state.id}
-        if self._disclosure.hidden:
-            return hint(place)  # no counts of units, and no durations
-        return hint(place | ({} if seq is None else {"seq": seq}) | more)
+        if not self._disclosure.hidden:  # else no counts of units, and no durations
+            if seq is not None:
+                place["seq"] = seq
+            place.update(more)
+        return {HINT_KEY: place}
 
     # -- responses
 
@@ -188,20 +180,21 @@ class Writer:
 
         assistant-ui drops the values of assistant messages and of calls.
         """
-        opening = self._span.begin()
-        self._span.end()
-        self._reasoned = True
+        opening: list[Any] = []
+        self._span.begin(opening)
+        self._span.end(opening)
+        self.has_reasoned = True
         message_id, now = self._new_id(), self._events.now()
         self._note_id(message_id)
-        empty = hint({"response": self._state.id, "empty": True})
-        return message_id, [
-            *opening,
-            self._started_reasoning(message_id, empty, now),
-            self._events.at(now, "REASONING_MESSAGE_END", messageId=message_id),
-        ]
+        empty = {HINT_KEY: {"response": self._state.id, "empty": True}}
+        opening.append(self._started_reasoning(message_id, empty, now))
+        opening.append(self._events.at(now, type="REASONING_MESSAGE_END", messageId=message_id))
+        return message_id, opening
 
     def _started_reasoning(self, message_id: str, hint: JSONObject, now: int | None) -> JSONObject:
-        return self._events.at(now, "REASONING_MESSAGE_START", hint, messageId=message_id, role="reasoning")
+        return self._events.at(
+            now, hint, type="REASONING_MESSAGE_START", messageId=message_id, role="reasoning"
+        )
 
     def _valued(self, change: Valued) -> None:
         """Note a change; late values are sent with the response."""
@@ -223,13 +216,14 @@ class Writer:
         self._begin(unit)
 
     def _begin(self, unit: ReasoningUnit) -> None:
-        self._end_text()
-        self._fresh_assistant()
-        self._reasoned = True
         state = self._state
+        if state.held or state.messages[-1].used:
+            self._end_text()
+            self._fresh_assistant()
+        self.has_reasoned = True
         stretch = state.speaking[unit] = state.begin(unit)
         if not self._disclosure.opens_messages:
-            self._out += self._span.begin()
+            self._span.begin(self._out)
             stretch.withheld = True
             return
         if not state.reasoning:
@@ -242,7 +236,7 @@ class Writer:
 
     def _open_message(self, unit: ReasoningUnit) -> ReasoningMessage:
         self._send_carried()
-        self._out += self._span.begin()
+        self._span.begin(self._out)
         # An ID of its own: Anthropic's is that of the answer as well, and clients that key by ID then show no
         # answer (ag-ui-protocol/ag-ui#2199).
         message = ReasoningMessage(self._new_id(), self._span.id, self._events.now())
@@ -266,7 +260,7 @@ class Writer:
     def _reasoning_grew(self, unit: ReasoningUnit, change: Grew) -> None:
         stretch = self._state.speaking[unit]
         assert change.segment is not None
-        if not (self._shows_all or self._disclosure.shows(change.segment)):
+        if not (self._disclosure.full or self._disclosure.shows(change.segment)):
             stretch.withhold(change.segment)
             if not (self._disclosure.hidden or change.text.isspace()):
                 self._show(stretch)  # not the text, but a summary of it when it ends
@@ -277,31 +271,31 @@ class Writer:
             self._send_delta("REASONING_MESSAGE_CONTENT", "messageId", message_id, sent)
 
     def _note_reasoning(self, unit: ReasoningUnit, pieces: Sequence[str]) -> None:
-        self._state.speaking[unit].text.pieces += pieces
+        self._state.speaking[unit].shown += pieces
 
     def _reasoning_ended(self, unit: ReasoningUnit) -> None:
         state = self._state
         stretch = state.speaking.pop(unit)
         if (message := state.shown_by.get(stretch)) is not None:
             self._end_reasoning(message)
-        if (empty := self._empty.end(stretch)) is not None:
+        if self._empty.message is not None and (empty := self._empty.end(stretch)) is not None:
             self._end_reasoning(empty)
         if (carrier := state.carried_by.get(stretch)) is not None:
             state.overtaken[carrier] = None
         if not self._disclosure.opens_messages:
-            self._out += self._span.end()
+            self._span.end(self._out)
 
     def _end_reasoning(self, message: ReasoningMessage) -> None:
         own = message.own
-        if own is not None and own.withheld and not own.text.visible:
+        if own is not None and own.withheld and not own.shown:
             self._out.append(SummaryDue(message.id, own.part(self._state.response.origin)))
         now = self._events.now()
         metadata = None
         if now is not None and message.started_ms is not None and not self._disclosure.hidden:
             metadata = self._hint(message.seq, durationMs=max(0, now - message.started_ms))
-        self._out.append(self._events.at(now, "REASONING_MESSAGE_END", metadata, messageId=message.id))
+        self._out.append(self._events.at(now, metadata, type="REASONING_MESSAGE_END", messageId=message.id))
         self._out += self._values.of_reasoning(self._state, message)
-        self._out += self._span.end()
+        self._span.end(self._out)
 
     def _send_carried(self) -> None:
         """Send values again whose carried ended, before something else follows: the client may stop there."""
@@ -320,43 +314,33 @@ class Writer:
 
     def _leave_span(self) -> None:
         """End the span, now or as soon as the last reasoning message in it ends."""
-        if (empty := self._empty.leave()) is not None:
+        if self._span.state is NO_SPAN:
+            return
+        if self._empty.message is not None and (empty := self._empty.leave()) is not None:
             self._end_reasoning(empty)
-        self._out += self._span.leave()
+        self._span.leave(self._out)
 
     # -- text
 
     def _text_grew(self, unit: TextUnit, change: Grew) -> None:
-        message = self._message
-        if message.open:
-            self._show_text(message, unit, change.text)
-            return
-        self._state.hold(unit, change.text)
-        if change.text.isspace():
-            return
-        self._leave_reasoning()
-        message = self._open_text(unit)
-        held, self._state.held = self._state.held, []
-        shown = "".join(text for _, text in held)
-        self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, shown)
-        for holder, text in held:
-            self._state.place(holder, message, len(text))
+        state, text, held = self._state, change.text, ""
+        message = state.messages[-1]
+        if not message.open:
+            if text.isspace():
+                state.held.append((unit, text))
+                return
+            self._leave_reasoning()
+            message = self._open_message_of_text(unit.seq)
+            state.attributor.text()
+            held = state.release(message) if state.held else ""
+        state.place(unit, message, len(text))
+        self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, held + text)
 
     def _note_text(self, unit: TextUnit, pieces: Sequence[str]) -> None:
-        self._state.place(unit, self._message, sum(map(len, pieces)))
-
-    def _show_text(self, message: AssistantMessage, unit: TextUnit, text: str) -> None:
-        self._state.place(unit, message, len(text))
-        self._send_delta("TEXT_MESSAGE_CONTENT", "messageId", message.id, text)
-
-    def _open_text(self, unit: TextUnit) -> AssistantMessage:
-        message = self._open_message_of_text(unit.seq)
-        self._state.attributor.text()
-        return message
+        self._state.place(unit, self._state.messages[-1], sum(map(len, pieces)))
 
     def _open_message_of_text(self, seq: int | None) -> AssistantMessage:
-        self._fresh_assistant()
-        message = self._message
+        message = self._fresh_assistant()
         message.open = message.used = True
         self._note_id(message.id)
         if self._bubble is not None:
@@ -374,12 +358,8 @@ class Writer:
             self._send("TEXT_MESSAGE_END", messageId=message.id)
             self._out += self._values.of_text(state, message)
 
-    @property
-    def _message(self) -> AssistantMessage:
-        return self._state.messages[-1]
-
-    def _fresh_assistant(self) -> None:
-        """Choose the ID of the next assistant message, unless it has one already.
+    def _fresh_assistant(self) -> AssistantMessage:
+        """Choose the ID of the next assistant message, unless it has one already, and return the message.
 
         This happens early so that the envelope of the preceding reasoning can name it. Each response has its
         own: under one ID for the whole run, even CopilotKit loses the order of thoughts and calls.
@@ -387,6 +367,7 @@ class Writer:
         messages = self._state.messages
         if not messages or messages[-1].used:
             messages.append(AssistantMessage(self._new_id()))
+        return messages[-1]
 
     # -- calls
 
@@ -406,7 +387,7 @@ class Writer:
         if not native_id or native_id in self.used_call_ids:
             wire_id = self._new_id()
         self.used_call_ids.add(wire_id)
-        parent = self._message
+        parent = self._state.messages[-1]
         parent.used = True
         owns = self._state.attributor.call(wire_id)
         after = () if owns is None or isinstance(owns, Shared) else tuple(int(seq) for seq in owns)

@@ -161,6 +161,8 @@ class SubagentFrame(Struct, frozen=True):
 
 def usage_of(counts: Sequence[UsageDelta]) -> list[JSONObject] | None:
     """Return one entry per provider and model; ``None`` if nothing was reported."""
+    if not counts:
+        return None
     entries: dict[tuple[str | None, str | None], dict[str, int]] = {}
     for count in counts:
         entry = entries.setdefault((count.provider, count.model), {})
@@ -182,26 +184,30 @@ def _usage(provider: str | None, model: str | None, sums: Mapping[str, int]) -> 
 
 def parse_input(
     run_input: RunAgentInput | Mapping[str, Any], limits: Limits
-) -> tuple[RunAgentInput, list[str]]:
-    """Check the limits of the input, then validate it; return it with the IDs of its tool calls, in order.
+) -> tuple[RunAgentInput, list[str], bool]:
+    """Check the limits of the input, then validate it.
+
+    Returns:
+        The input, the IDs of its tool calls, in order, and whether its messages were validated just now.
 
     Raises:
         RemoteProtocolError: It is malformed (``bad_input``) or exceeds the limits (``too_large``).
     """
     messages = run_input.get("messages") if isinstance(run_input, Mapping) else None
-    if messages and isinstance(messages, list):
+    is_json = isinstance(messages, list)
+    if messages and is_json:
         limits.check_json(*messages)
     parsed = _validated(run_input)
     schemas = [tool.parameters for tool in parsed.tools or ()]
-    limits.check_json(
-        parsed.state, parsed.forwarded_props, schemas, [one.payload for one in parsed.resume or ()]
-    )
+    answers = [one.payload for one in parsed.resume or ()]
+    if parsed.state or parsed.forwarded_props or schemas or answers:
+        limits.check_json(parsed.state, parsed.forwarded_props, schemas, answers)
     if parsed.resume:
         _check_answers(parsed.resume)
     limits.check("messages", len(parsed.messages))
     call_ids = _call_ids(parsed)
     limits.check("calls", len(call_ids))
-    return parsed, call_ids
+    return parsed, call_ids, is_json
 
 
 _validate: Final[Callable[[Any], RunAgentInput]] = RunAgentInput.__pydantic_validator__.validate_python

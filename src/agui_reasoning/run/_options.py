@@ -274,7 +274,7 @@ def read_request(
         >>> read_request({"reasoning": {"effort": "max", "display": "full"}}, ("low", "high"), "summary")
         ReasoningRequest(effort='high', display='summary')
     """
-    asked = forwarded_props.get("reasoning") if isinstance(forwarded_props, Mapping) else None
+    asked = forwarded_props.get("reasoning") if allow and isinstance(forwarded_props, Mapping) else None
     if not allow or asked is None:
         return None
     effort, display = _members(asked)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from ag_ui.core import BaseEvent, EventType
 from ag_ui.encoder import EventEncoder as OfficialEncoder
+from msgspec import Struct, defstruct
 from msgspec.json import Encoder
 from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, SchemaSerializer, core_schema, to_json
@@ -26,11 +28,17 @@ KEEP_ALIVE = b": keep-alive\n\n"
 # for optional members (ag-ui-protocol/ag-ui#2816).
 _PAYLOADS = {"CUSTOM": "value", "RAW": "event", "STATE_SNAPSHOT": "snapshot"}
 
-_NAMES: Final[dict[type, dict[str, str]]] = {
-    model: {name: field.alias or name for name, field in model.model_fields.items()}
+_FORMS: Final[dict[type, type[Struct]]] = {
+    model: defstruct(
+        model.__name__,
+        [(name, Any, None) for name in model.model_fields],
+        rename={name: field.alias or name for name, field in model.model_fields.items()},
+        omit_defaults=True,
+    )
     for kind, model in EVENT_MODELS.items()
     if kind not in _PAYLOADS
 }
+"""What is written of each model: its members under their wire names, without those that are None."""
 
 # Valid in JSON and in an SSE line, but many readers split lines there: `str.splitlines`, and with it older
 # versions of httpx-sse (florimondmanca/httpx-sse#34).
@@ -48,6 +56,8 @@ _TEXTS: Final = frozenset({str, type(None), EventType})
 _SCALARS: Final = frozenset({str, int, bool, type(None), EventType})
 _NAME: Final = frozenset({str})
 _UNWRITABLE = object()
+_kind_of: Final[Callable[[Any], Any]] = itemgetter("type")
+_write_lines = Encoder().encode_lines
 write_json = Encoder().encode
 _ANY = SchemaSerializer(core_schema.any_schema())
 _OF_TEXT: Final = frozenset(
@@ -97,8 +107,9 @@ class SSEEncoder:
         """
         if type(event) is self._last[0] and (frame := self._again(event)) is not None:
             return frame
-        if type(event) in _NAMES and (frame := short_frame(event)) is not None:
-            self._remember(event, frame)
+        if (frame := short_frame(event)) is not None:
+            if "delta" in event.__dict__:
+                self._remember(event, frame)
             return frame
         return _converted(event)
 
@@ -139,32 +150,31 @@ def _converted(event: object) -> bytes:
 _encode = SSEEncoder().encode
 
 
-def frames_of(events: Iterable[Written]) -> bytes:
+def frames_of(events: Sequence[Written]) -> bytes:
     """Return the frames of several events, models or wire JSON."""
-    return b"".join(map(_frame_of, events))
+    try:
+        if events and _OF_TEXT.issuperset(map(_kind_of, events)):
+            # A line of JSON contains no line feed.
+            return _framed(_write_lines(events)[:-1].replace(b"\n", b"\n\ndata: "))
+    except (ValueError, TypeError, KeyError):  # a lone surrogate, a text of another type, a model, no type
+        pass
+    return _frame_of(events[0]) if len(events) == 1 else b"".join([frames_of([event]) for event in events])
 
 
 def _frame_of(event: Written) -> bytes:
-    if type(event) is not dict:
-        return _encode(event)
-    if event.get("type") not in _OF_TEXT:
-        return _frame(event) or _encode(event)
-    try:
-        return _framed(write_json(event))
-    except (ValueError, TypeError):  # a lone surrogate, a text of another type
-        return _encode(event)
+    return (_frame(event, event.values()) if type(event) is dict else None) or _encode(event)
 
 
 def short_frame(event: Any) -> bytes | None:
     """Return the frame of a model that needs no conversion, or ``None``."""
-    names, held = _NAMES.get(type(event)), event.__dict__
-    if names is None or event.__pydantic_extra__ or len(held) != len(names):
+    form = _FORMS.get(type(event))
+    if form is None or event.__pydantic_extra__:
         return None
-    try:
-        members = {names[name]: value for name, value in held.items() if value is not None}
-    except KeyError:
+    held = event.__dict__
+    if tuple(held) != form.__struct_fields__ or type(held["type"]) is not EventType:
         return None
-    return _frame(members) if type(members.get("type")) is EventType else None
+    values = held.values()
+    return _frame(form(*values), values)
 
 
 def form_of(event: JSONObject) -> bytes:
@@ -193,12 +203,14 @@ def json_string(text: str) -> bytes:
     return _without_line_separators(written)
 
 
-def _frame(members: JSONObject) -> bytes | None:
-    """Return the frame of members that are nothing but JSON, or ``None``."""
+def _frame(event: Struct | JSONObject, values: Iterable[Any]) -> bytes | None:
+    """Return the frame of an event whose values are nothing but JSON, or ``None``."""
     try:
-        return _framed(write_json(members)) if _is_exact(members.values()) else None
+        if _SCALARS.issuperset(map(type, values)) or _is_exact(values):  # most have no members in members
+            return _framed(write_json(event))
     except (ValueError, OverflowError, RecursionError):  # a lone surrogate, a huge number, a cycle
-        return None
+        pass
+    return None
 
 
 def _is_exact(values: Iterable[Any]) -> bool:

@@ -19,7 +19,7 @@ from ag_ui.core import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agui_reasoning.wire import SSEEncoder, form_of, json_string, short_frame
+from agui_reasoning.wire import SSEEncoder, form_of, frames_of, json_string, short_frame
 
 MODELS: list[Any] = [
     ReasoningMessageChunkEvent,
@@ -148,3 +148,24 @@ def test_ids_with_percent_signs_are_written_as_they_are() -> None:
     encode = SSEEncoder().encode
     events = [event_of(TextMessageContentEvent, "100 %b %%", text) for text in ("One", "Two", "50 %")]
     assert [encode(event) for event in events] == [in_general(event) for event in events]
+
+
+EVENTS: list[Any] = [
+    {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": LINES},
+    {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "\ud83d"},
+    {"type": "TEXT_MESSAGE_START", "messageId": "m", "metadata": {"a": ["b", None, 1e16]}},
+    {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "c", "content": "data: \n\ndata: "},
+    {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "result": {"a": 0.5}},
+    TextMessageContentEvent(message_id="m", delta="d"),
+]
+
+
+@given(events=st.lists(st.sampled_from(EVENTS)))
+def test_the_frames_of_several_events_are_those_of_each(events: list[Any]) -> None:
+    assert frames_of(events) == b"".join(frames_of([event]) for event in events)
+    assert frames_of(events).count(b"\n\n") == frames_of(events).count(b"\n") // 2 == len(events)
+
+
+@pytest.mark.parametrize("event", [EVENTS[0], EVENTS[1], EVENTS[3], EVENTS[5]], ids=repr)
+def test_the_frame_of_an_event_is_that_of_the_encoder(event: Any) -> None:
+    assert frames_of([event]) == SSEEncoder().encode(event)
