@@ -48,15 +48,7 @@ class AuditRecord:
 
     action: Literal["emitted", "restored", "refused", "reported"]
     outcome: Literal[
-        "encrypted",
-        "plain",
-        "not_kept",
-        "restored",
-        "dropped",
-        "asked_again",
-        "failed",
-        "withheld",
-        "shown",
+        "encrypted", "plain", "not_kept", "restored", "dropped", "asked_again", "failed", "withheld", "shown"
     ]
     unit: str
     reason: str = ""

@@ -187,10 +187,7 @@ class RunStream(AsyncIterator[Event]):
     """The events of a run. Returned by `AgentClient.run`."""
 
     def __init__(
-        self,
-        http: httpx2.AsyncClient,
-        conversation: Conversation,
-        make_request: Callable[[], httpx2.Request],
+        self, http: httpx2.AsyncClient, conversation: Conversation, make_request: Callable[[], httpx2.Request]
     ) -> None:
         self._reading = _Reading(conversation)
         # Not a method: a generator that references this object would keep it alive after the loop was left.

@@ -26,13 +26,7 @@ from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput
 
 from agui_reasoning._driver._failures import Explanation, FailureLog, explain, explain_elsewhere, is_own_error
 from agui_reasoning._driver._sources import in_thread
-from agui_reasoning._driver._streams import (
-    Growth,
-    ModelStream,
-    PayloadReader,
-    origin_of,
-    target_of,
-)
+from agui_reasoning._driver._streams import Growth, ModelStream, PayloadReader, origin_of, target_of
 from agui_reasoning._wire_events import Written, models_of
 from agui_reasoning.deltas import DELTA_TYPES, Delta
 from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError, TransportError
@@ -245,9 +239,7 @@ def bad_agent(given: Any, wanted: str) -> ConfigurationError:
     """Build the error for an agent that a shell cannot iterate over."""
     returned = "nothing" if given is None else f"an object of the type {type(given).__name__}"
     return ConfigurationError(
-        f"The agent returned {returned}.",
-        code="bad_agent",
-        hint=f"Write it as {wanted}.",
+        f"The agent returned {returned}.", code="bad_agent", hint=f"Write it as {wanted}."
     )
 
 

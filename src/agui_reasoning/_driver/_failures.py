@@ -160,8 +160,7 @@ _OTHER: Final = Cause("provider_error", "The model's provider reported an error.
 _LINKS: Final = {
     "timeout": next(cause for cause in _CAUSES if cause.code == "timeout"),
     "unreachable": Cause(
-        "unreachable",
-        "The connection to the model's provider failed. Please try again {when}.",
+        "unreachable", "The connection to the model's provider failed. Please try again {when}."
     ),
 }
 _OWN_LINKS: Final = {

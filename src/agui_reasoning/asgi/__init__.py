@@ -259,11 +259,7 @@ class ThinkingUpgradeMiddleware:
         if peer is not None:
             return _downgrader(peer, self._warn)
         return ThinkingUpgrader(
-            self._warn,
-            new_id=self._new_id,
-            repair=self._repair,
-            keep_title=self._keep_title,
-            tell="losses",
+            self._warn, new_id=self._new_id, repair=self._repair, keep_title=self._keep_title, tell="losses"
         )
 
     def _peer(self, scope: Scope) -> str | None:

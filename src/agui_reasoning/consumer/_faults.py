@@ -186,8 +186,5 @@ def truncated(begun: bool) -> TruncatedRunError:
         else "The connection was probably lost, or this is not an AG-UI stream: those begin with RUN_STARTED."
     )
     return TruncatedRunError(
-        f"The stream {where}.",
-        code="truncated_run",
-        hint=hint,
-        state="running" if begun else "idle",
+        f"The stream {where}.", code="truncated_run", hint=hint, state="running" if begun else "idle"
     )

@@ -132,12 +132,7 @@ class _OwnDecoder(Decoder):
     """Passes payloads to the application's object, and says where its responses come from."""
 
     def __init__(
-        self,
-        api: str,
-        make: Callable[..., _Reader],
-        *,
-        provider: str | None = None,
-        model: str | None = None,
+        self, api: str, make: Callable[..., _Reader], *, provider: str | None = None, model: str | None = None
     ) -> None:
         self.api = api  # type: ignore[misc]
         super().__init__(provider=provider or api, model=model)

@@ -472,10 +472,7 @@ def tools_of(
 
 def function_tool(name: str, description: str, schema: JSONObject) -> JSONObject:
     """Write a tool in OpenAI's format, which most APIs use."""
-    return {
-        "type": "function",
-        "function": {"name": name, "description": description, "parameters": schema},
-    }
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}
 
 
 def function_call(unit: EchoUnit) -> JSONObject:

@@ -27,13 +27,7 @@ __all__ = [
 ]
 
 Remedy: TypeAlias = Literal[
-    "strip_values",
-    "strip_reasoning",
-    "send_reasoning",
-    "thinking_off",
-    "send_all",
-    "send_unstored",
-    "none",
+    "strip_values", "strip_reasoning", "send_reasoning", "thinking_off", "send_all", "send_unstored", "none"
 ]
 """How the second request differs.
 

@@ -444,10 +444,7 @@ TRANSCRIPTS: Final[dict[str, Transcript]] = {
         bond=ITEM_ID,
         bound=frozenset({REASONING_ID}),
     ),
-    "openai-chat": Transcript(
-        request=chat_request({"reasoning_content": REASONING_CONTENT}),
-        response=_chat,
-    ),
+    "openai-chat": Transcript(request=chat_request({"reasoning_content": REASONING_CONTENT}), response=_chat),
     "bedrock-converse": Transcript(
         request={
             f"{_BLOCKS}/reasoningContent/reasoningText/text": THINKING,
@@ -460,10 +457,7 @@ TRANSCRIPTS: Final[dict[str, Transcript]] = {
     ),
     "mistral-chat": Transcript(
         request=chat_request(
-            {
-                "content/*:thinking/thinking/*/text": THINKING,
-                "content/*:thinking/signature": SIGNATURE,
-            }
+            {"content/*:thinking/thinking/*/text": THINKING, "content/*:thinking/signature": SIGNATURE}
         ),
         response=_mistral,
     ),

@@ -89,11 +89,7 @@ class RunFrame(Struct, frozen=True):
     def started(self, now: int | None) -> JSONObject:
         """Return RUN_STARTED."""
         return wire_event(
-            "RUN_STARTED",
-            now,
-            threadId=self.thread_id,
-            runId=self.run_id,
-            protocolVersion=PROTOCOL_VERSION,
+            "RUN_STARTED", now, threadId=self.thread_id, runId=self.run_id, protocolVersion=PROTOCOL_VERSION
         )
 
     def finished(self, end: Ending) -> JSONObject:

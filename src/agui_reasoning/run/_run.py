@@ -9,14 +9,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
-from ag_ui.core import (
-    DeveloperMessage,
-    Event,
-    Interrupt,
-    ResumeEntry,
-    RunAgentInput,
-    SystemMessage,
-)
+from ag_ui.core import DeveloperMessage, Event, Interrupt, ResumeEntry, RunAgentInput, SystemMessage
 from msgspec.structs import replace
 from pydantic import BaseModel
 

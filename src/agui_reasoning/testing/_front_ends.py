@@ -472,11 +472,7 @@ def _text(message: Mapping[str, Any], kind: str, content: str) -> Iterator[dict[
 def _value(entity: Mapping[str, Any], subtype: str) -> Iterator[dict[str, Any]]:
     if "encryptedValue" in entity:
         named = {"subtype": subtype, "entityId": entity["id"]}
-        yield {
-            "type": "REASONING_ENCRYPTED_VALUE",
-            **named,
-            "encryptedValue": entity["encryptedValue"],
-        }
+        yield {"type": "REASONING_ENCRYPTED_VALUE", **named, "encryptedValue": entity["encryptedValue"]}
 
 
 def _metadata(entity: Mapping[str, Any]) -> dict[str, Any]:

@@ -134,12 +134,7 @@ class Client:
         """Whether the stream contains a MESSAGES_SNAPSHOT, which the models do not read."""
         return any(isinstance(event, MessagesSnapshotEvent) for event in self._delivered)
 
-    def through(
-        self,
-        before: Messages,
-        front_end: FrontEnd,
-        stage: Stage | None = None,
-    ) -> Messages:
+    def through(self, before: Messages, front_end: FrontEnd, stage: Stage | None = None) -> Messages:
         """Return the messages of a front end that received the stream.
 
         Args:
@@ -224,11 +219,7 @@ class Lane:
     """
 
     def __init__(
-        self,
-        client: Client,
-        name: str | None,
-        target: Origin,
-        own: Sequence[EchoRule] = (),
+        self, client: Client, name: str | None, target: Origin, own: Sequence[EchoRule] = ()
     ) -> None:
         self._client, self._name, self._target = client, name, target
         self._own = own

@@ -480,9 +480,7 @@ def turns(api: str | None = None, *, provider: str | None = None, model: str | N
         return st.one_of([turns(name, provider=provider, model=model) for name in API_IDS])
     if api not in API_IDS:
         raise ConfigurationError(
-            f"The API {api!r} has no strategy.",
-            code="unknown_api",
-            hint=f"Use one of: {', '.join(API_IDS)}.",
+            f"The API {api!r} has no strategy.", code="unknown_api", hint=f"Use one of: {', '.join(API_IDS)}."
         )
     example = _origin(api)
     origin = replace(example, provider=provider or example.provider, model=model or example.model)
@@ -550,10 +548,7 @@ def event_streams(api: str | None = None, *, provider: str | None = None) -> Str
 
 
 def _play(
-    draw: Draw,
-    conversation: Conversation,
-    new_id: Callable[[], str],
-    turn: Strategy[Turn],
+    draw: Draw, conversation: Conversation, new_id: Callable[[], str], turn: Strategy[Turn]
 ) -> tuple[RunAgentInput, list[Event]]:
     """Continue a conversation with one run; the client answers its pending calls."""
     run_input = conversation.run_input(draw(CLEAN))

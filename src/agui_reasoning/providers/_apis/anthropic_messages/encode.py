@@ -386,10 +386,7 @@ _STYLE: Final = BlockStyle(
     model="assistant",
     field="content",
     text=_text_block,
-    parts={
-        "image": _image,
-        "document": _document,
-    },
+    parts={"image": _image, "document": _document},
     response=_assistant,
     result=_result,
     pauses=lambda block: block["type"] in _SERVER_CALLS,

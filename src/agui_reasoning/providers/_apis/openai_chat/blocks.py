@@ -213,12 +213,7 @@ _BLOCKS: dict[str, Callable[[JSONObject, str, str | None], list[ChatBlock]]] = {
 _REASONING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 """The types of blocks that no standard of Chat Completions defines."""
 
-_FRAGMENTS = {
-    "thinking": "thinking",
-    "signature": "thinking",
-    "data": "redacted_thinking",
-    "text": "text",
-}
+_FRAGMENTS = {"thinking": "thinking", "signature": "thinking", "data": "redacted_thinking", "text": "text"}
 """The type of a fragment without one, by its field."""
 
 _LISTS: dict[str, Callable[[JSONObject, str, int], list[ChatBlock]]] = {

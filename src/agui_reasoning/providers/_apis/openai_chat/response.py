@@ -232,11 +232,7 @@ class _ChatResponse:
     """
 
     def __init__(
-        self,
-        response_id: str,
-        traits: VendorTraits,
-        tagging: Tagging,
-        count: Callable[[Usage], UsageDelta],
+        self, response_id: str, traits: VendorTraits, tagging: Tagging, count: Callable[[Usage], UsageDelta]
     ) -> None:
         self.id = response_id
         self.reason: str | None = None

@@ -574,11 +574,7 @@ def _document(part: Any) -> JSONObject:
     return {"type": "input_file", "file_url" if kind == "url" else "file_id": value}
 
 
-_CONTENT: Final[PartSpelling] = {
-    "text": _text,
-    "image": _image,
-    "document": _document,
-}
+_CONTENT: Final[PartSpelling] = {"text": _text, "image": _image, "document": _document}
 
 
 def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
