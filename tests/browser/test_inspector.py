@@ -40,8 +40,8 @@ def test_events_are_rows_with_their_pairs_and_raw_json(tab: Page) -> None:
     with opened(tab) as page:
         ask(page)
         content = rows(page, "REASONING_MESSAGE_CONTENT").first
-        assert content.locator("path[data-pair=reasoning][data-part=inside]").count() == 1
-        assert content.locator("path[data-pair=run][data-part=through]").count() == 1
+        expect(content.locator("path[data-pair=reasoning][data-part=inside]")).to_have_count(1)
+        expect(content.locator("path[data-pair=run][data-part=through]")).to_have_count(1)
         content.click()
         detail = page.get_by_role("region", name="Selected event")
         expect(detail).to_contain_text("gusts decide it")
@@ -83,6 +83,7 @@ def test_of_five_thousand_rows_only_those_in_view_have_elements(tab: Page) -> No
     with opened(tab) as page:
         load(page, json.dumps(log))
         expect(page.locator(".insp-total")).to_have_text("5,002 events")
+        expect(page.get_by_role("treeitem").first).to_be_visible()
         assert page.get_by_role("treeitem").count() < 100
 
 
