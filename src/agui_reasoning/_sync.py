@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, Unpack
 from ag_ui.core import Event, RunAgentInput
 
 from agui_reasoning._driver import (
+    END,
     FRAMES,
     AgentItem,
     Asking,
@@ -135,7 +136,7 @@ class _SyncDriver(Driver):
                     with closing(self._groups(item)) as groups:
                         for group in groups:
                             if isinstance(group, Growth):
-                                yield from group
+                                yield from group.frames
                                 continue
                             chunk, failed = self.show_all(group)
                             if chunk:
@@ -190,14 +191,14 @@ class _SyncDriver(Driver):
             if isinstance(payloads, WholeResponse):
                 yield reader.whole(payloads.response)
                 return
-            for payload in payloads:
-                left = [payload]
-                while left:
-                    yield reader.receive(left.pop())
-                    growth = self.growth(reader, payloads)
-                    if growth is not None:
-                        yield growth
-                        left = growth.left()
+            payload = next(payloads, END)
+            while payload is not END:
+                yield reader.receive(payload)
+                if (growth := self.growth(reader, payloads)) is None:
+                    payload = next(payloads, END)
+                else:
+                    yield growth
+                    payload = growth.left()
         yield reader.close()
 
 

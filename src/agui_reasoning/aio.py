@@ -18,6 +18,7 @@ import anyio.to_thread
 from ag_ui.core import Event, Interrupt, RunAgentInput
 
 from agui_reasoning._driver import (
+    END,
     FRAMES,
     AgentItem,
     Asking,
@@ -223,8 +224,8 @@ def stream_run(
     return EventStream(driver, driver.items_of(ModelStream(source, stream_id=stream_id)), source)
 
 
-_Group: TypeAlias = Sequence[AgentItem] | bytes
-"""Items that give one chunk, those of a payload, or the chunk."""
+_Group: TypeAlias = Sequence[AgentItem] | Growth
+"""Items that give one chunk, those of a payload, or the chunks of several payloads."""
 
 
 class _AsyncDriver(Driver):
@@ -238,23 +239,21 @@ class _AsyncDriver(Driver):
     async def chunks(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[Any, None]:
         """Yield the chunks of a run, from first to last, for an agent's items."""
         yield self.sink.write(self.run._start())
-        items = self.watched_agent(items)
         last: list[Written] = []
         failed: Exception | None = None
         try:
-            async with aclosing(items):
-                async for item in items:
-                    async with aclosing(self._groups(item)) as groups:
-                        async for group in groups:
-                            chunk, failed = (
-                                (group, None) if isinstance(group, bytes) else await self._shown(group)
-                            )
-                            if chunk:
-                                yield chunk
-                            if failed is not None:
-                                raise failed
-            if self.summarizes and self.run.terminal is None and (chunk := await self._take(CloseDelta())):
-                yield chunk
+            async with aclosing(self._all_groups(self.watched_agent(items))) as groups:
+                async for group in groups:
+                    if isinstance(group, Growth):
+                        with group:
+                            async for payload in group.payloads:  # here, because each generator takes time
+                                yield group.frame(payload)
+                        continue
+                    chunk, failed = await self._shown(group)
+                    if chunk:
+                        yield chunk
+                    if failed is not None:
+                        raise failed
             last = self.last_events()
         except Exception as error:
             # Cancellation and the closing of this generator are not Exceptions: nothing is yielded then.
@@ -269,6 +268,16 @@ class _AsyncDriver(Driver):
             failed = None  # its traceback refers to this frame, and to the reasoning in it
         if last:
             yield self.sink.write(last)
+
+    async def _all_groups(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[_Group, None]:
+        """Yield the groups of all items."""
+        async with aclosing(items):
+            async for item in items:
+                async with aclosing(self._groups(item)) as groups:
+                    async for group in groups:
+                        yield group
+        if self.summarizes and self.run.terminal is None:
+            yield [CloseDelta()]
 
     async def items(self, agent: Agent) -> AsyncGenerator[AgentItem, None]:
         """Yield the agent's items, and close the agent with this generator.
@@ -328,7 +337,7 @@ class _AsyncDriver(Driver):
                     raise
 
     def _read(self, stream: ModelStream) -> AsyncGenerator[_Group, None]:
-        """Open, read and close a model stream; yield the items of each payload, or its frame."""
+        """Open, read and close a model stream; yield the items of each payload, or frames."""
         reader = reading(self.run, stream)
         return self.watched_request(stream, reader, self._payloads(stream, reader))
 
@@ -338,14 +347,14 @@ class _AsyncDriver(Driver):
                 if isinstance(payloads, WholeResponse):
                     yield reader.whole(payloads.response)
                     return
-                growth: Growth | None = None
-                async for payload in payloads:
-                    frame = None if growth is None else growth.frame(payload)
-                    if frame is None:
-                        yield reader.receive(payload)
-                        growth = self.growth(reader)
-                    elif frame:
-                        yield frame
+                payload = await anext(payloads, END)
+                while payload is not END:
+                    yield reader.receive(payload)
+                    if (growth := self.growth(reader, payloads)) is None:
+                        payload = await anext(payloads, END)
+                    else:
+                        yield growth
+                        payload = growth.left()
         yield reader.close()
 
     async def _shown(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:

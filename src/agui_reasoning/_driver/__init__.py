@@ -25,6 +25,7 @@ from agui_reasoning._driver._recovery import RefusedRequests as RefusedRequests
 from agui_reasoning._driver._sdk_errors import GRPCFailure as GRPCFailure
 from agui_reasoning._driver._sdk_errors import google_reason as google_reason
 from agui_reasoning._driver._sdk_errors import retry_after as retry_after
+from agui_reasoning._driver._sources import END as END
 from agui_reasoning._driver._sources import InThreads as InThreads
 from agui_reasoning._driver._sources import WholeResponse as WholeResponse
 from agui_reasoning._driver._sources import discard as discard

@@ -70,7 +70,7 @@ class Driver:
         self.watch = watch_of(self)
         self.summarizes = run.summarizes
 
-    def growth(self, reader: PayloadReader, payloads: Iterator[Any] | None = None) -> Growth | None:
+    def growth(self, reader: PayloadReader, payloads: Any) -> Growth | None:
         """Return the frames of payloads that only add text, after one that was read in full.
 
         Summaries and what watches a run need the items.

@@ -26,7 +26,8 @@ CLOSE_WITHIN_S: Final = 5.0
 """How long closing a provider's stream may take, in seconds; then it is left to the garbage collector."""
 
 _log = logging.getLogger("agui_reasoning")
-_END: Final = object()
+END: Final = object()
+"""What stands for a payload if there are no more."""
 _NO_LOOP: Final = re.compile("event loop|async (context|library)")
 """The errors of asyncio, trio and sniffio in a thread without an event loop."""
 
@@ -278,8 +279,8 @@ class InThreads:
         return self
 
     async def __anext__(self) -> Any:
-        item = await in_thread(lambda: next(self._iterator, _END))
-        if item is _END:
+        item = await in_thread(lambda: next(self._iterator, END))
+        if item is END:
             raise StopAsyncIteration
         return item
 

@@ -11,7 +11,7 @@ from ag_ui.core import BaseEvent
 from msgspec import convert
 from pydantic import BaseModel
 
-from agui_reasoning._driver._sources import takes_request
+from agui_reasoning._driver._sources import END, takes_request
 from agui_reasoning.deltas import Delta, FinishDelta, NativeDelta, OpaqueDelta, ResponseStart
 from agui_reasoning.emitter import BaseEmitter
 from agui_reasoning.errors import ConfigurationError
@@ -209,7 +209,7 @@ class Reading:
             if self._decoder.warnings:
                 self._pass_on_warnings()
 
-    def growth(self, payloads: Iterator[Any] | None) -> Growth | None:
+    def growth(self, payloads: Any) -> Growth | None:
         """Return the frames of the payloads that follow, if two in a row added text to the same unit."""
         last, self._more = self._more, self._decoder.more
         if last is None or last is not self._more:
@@ -253,35 +253,39 @@ def _unwrapped(payload: Any) -> Any:
 class Growth:
     """The frames of payloads that only add text, up to one that must be read in full.
 
-    Iterate over it, or pass each payload to `frame`.
+    Iterate over `frames` if the payloads are an iterator. If they are an asynchronous one, iterate over them
+    in a ``with`` block of this, and pass each to `frame`. The block keeps an error for `left`.
+
+    Attributes:
+        payloads: The payloads.
+        frames: The frames, each made when it is asked for.
     """
 
-    __slots__ = ("_error", "_frames", "_given", "_left")
+    __slots__ = ("_error", "_given", "_left", "frames", "payloads")
 
-    def __init__(self, more: Continued, emitter: BaseEmitter, payloads: Iterator[Any] | None) -> None:
-        """Continue what decoder and emitter last did, with these payloads or those passed to `frame`."""
+    def __init__(self, more: Continued, emitter: BaseEmitter, payloads: Any) -> None:
+        """Continue what decoder and emitter last did."""
+        self.payloads = payloads
         self._given: list[Any] = []
-        self._left: list[Any] = []
+        self._left = END
         self._error: Exception | None = None
-        given = map(list.pop, repeat(self._given)) if payloads is None else payloads
-        self._frames = self._grow(more, emitter, given, by_hand=payloads is None)
+        given = map(list.pop, repeat(self._given)) if hasattr(payloads, "__anext__") else payloads
+        self.frames = self._grow(more, emitter, given)
 
-    def __iter__(self) -> Iterator[bytes]:
-        return self._frames
-
-    def frame(self, payload: Any) -> bytes | None:
-        """Return the frame of a payload; ``None`` if it must be read in full.
-
-        It is empty if the text is a lone surrogate, which waits for the other one.
-        """
+    def frame(self, payload: Any) -> bytes:
+        """Return the frame of a payload, or end the block if it must be read in full."""
         self._given.append(payload)
-        frame = next(self._frames, None)
-        if frame is None:
-            self.left()
-        return frame
+        return next(self.frames)
 
-    def left(self) -> list[Any]:
-        """Return the payload that must be read in full, if there is one; raise the error that came first."""
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if isinstance(error, Exception) and not isinstance(error, StopIteration):
+            self._error = error
+        return isinstance(error, Exception)
+
+    def left(self) -> Any:
+        """Return the payload that must be read in full, or `END`; raise the error that came first."""
         if self._error is None:
             return self._left
         error, self._error = self._error, None
@@ -290,14 +294,12 @@ class Growth:
         finally:
             del error  # its traceback refers to this frame
 
-    def _grow(
-        self, more: Continued, emitter: BaseEmitter, payloads: Iterator[Any], *, by_hand: bool
-    ) -> Iterator[bytes]:
+    def _grow(self, more: Continued, emitter: BaseEmitter, payloads: Iterator[Any]) -> Iterator[bytes]:
         # A single generator, because each call takes about a tenth of the whole.
         fast: Any = emitter.fast
         struct, json, text_of = more.shape.struct, more.shape.json, more.text_of
         form, write, append = fast.form, fast.frames(), fast.grew.pieces.append
-        try:
+        with self:  # an error is raised by `left`, where the source is open
             for payload in payloads:
                 kind = type(payload)
                 try:
@@ -316,19 +318,16 @@ class Growth:
                 if text.isascii():  # most texts; a call less
                     append(text)
                     yield form % write_json(text)
-                    continue
-                # What cannot be written alone takes the emitter's full path; for the decoder, it is read.
-                frame = write(text) or emitter.frames(more.delta(text))
-                if frame or by_hand:
+                elif (frame := write(text)) is not None:
                     yield frame
+                else:
+                    break  # a lone surrogate, which waits for the other one
             else:
                 return
-            self._left = [payload]
-        except Exception as error:
-            self._error = error  # raised by `left`, where the source is open
+            self._left = payload
 
 
-def growth(decoder: Decoder, emitter: BaseEmitter, payloads: Iterator[Any] | None) -> Growth | None:
+def growth(decoder: Decoder, emitter: BaseEmitter, payloads: Any) -> Growth | None:
     """Return the frames of the payloads that follow, if the last one added text and nothing else."""
     more = decoder.more
     if more is None or type(decoder).receive is not Decoder.receive:

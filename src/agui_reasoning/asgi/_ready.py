@@ -75,6 +75,7 @@ class ReadyChunks:
 
     Attributes:
         rest: The next chunk, while it is waited for.
+        alone: How many chunks to wait for with `next` until `next_or_ready` is worth its time.
     """
 
     def __init__(self, chunks: Any) -> None:
@@ -83,24 +84,14 @@ class ReadyChunks:
         self._together = 0
         """How many chunks came since one was waited for, with that one."""
         self._looks = False
-        self._skipped = self._patience = 0
-        """How many chunks were just waited for, and how many have to be until the next is started by hand."""
+        self.alone = self._patience = 0
         self.rest: Rest | None = None
-
-    @property
-    def starts_next(self) -> bool:
-        """Whether to call `next_or_ready`. Do not call that on trio.
-
-        There, what a task waits for is noted in the task before the step says that it waits.
-        """
-        if self._skipped >= self._patience or self._looks:
-            self._skipped = 0
-            return True
-        self._skipped += 1
-        return False
 
     def next(self) -> Awaitable[bytes]:
         """Return what returns the next chunk, and raises ``StopAsyncIteration`` at the end."""
+        if self.alone:  # nothing was read ahead
+            self.alone -= 1
+            return self._chunks.__anext__()  # type: ignore[no-any-return]
         end, self._end = self._end, None
         if end is not None:
             try:
@@ -111,7 +102,10 @@ class ReadyChunks:
         return self._chunks.__anext__() if rest is None else self._waited(rest)
 
     def next_or_ready(self) -> Awaitable[bytes] | bytes:
-        """Like `next`, but return the chunk itself if it is ready."""
+        """Like `next`, but return the chunk itself if it is ready. Do not call this on trio.
+
+        There, what a task waits for is noted in the task before the step says that it waits.
+        """
         if self.rest is not None or self._end is not None:
             return self.next()
         chunk = started(self._chunks.__anext__())
@@ -119,12 +113,13 @@ class ReadyChunks:
             return self._waited(chunk)
         self._looks = self._together > 0
         self._together += 1
+        self.alone = 0 if self._looks else self._patience
         return chunk  # type: ignore[no-any-return]
 
     def _waited(self, rest: Rest) -> Rest:
         self._looks = self._together != 1
         self._together = 1
-        self._patience = 0 if self._looks else min(2 * self._patience + 1, _MAX_PATIENCE)
+        self.alone = self._patience = 0 if self._looks else min(2 * self._patience + 1, _MAX_PATIENCE)
         return rest
 
     def joined(self, chunk: bytes) -> bytes:

@@ -80,13 +80,7 @@ class AGUIResponse(Response):
         self._send_timeout_s = send_timeout_s
         self.status_code = 200
         self.background = background
-        self.body = b""
-        self.init_headers({**_HEADERS, **(headers or {})})
-
-    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
-        """Set the headers, without the content length that Starlette adds."""
-        super().init_headers(headers)
-        del self.headers["content-length"]
+        self.init_headers({**_HEADERS, **(headers or {})})  # without a length, because there is no `body`
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to one request. An error of the events is raised after they are closed."""
@@ -137,17 +131,18 @@ async def _relay(chunks: ReadyChunks, line: _Line) -> bytes:
     with line.reading:
         with suppress(StopAsyncIteration):
             while not line.stopping:
-                by_hand = line.is_prompt and chunks.starts_next
+                by_hand = not chunks.alone and line.is_prompt
                 taken = chunks.next_or_ready() if by_hand else chunks.next()
                 chunk = taken if isinstance(taken, bytes) else await taken
                 if line.stopping:
                     unsent = chunk
                     break
-                message = _piece(chunks.joined(chunk) if by_hand and line.joins else chunk)
+                if by_hand and line.joins:
+                    chunk = chunks.joined(chunk)
                 if chunks.rest is None:
-                    await line.send(message, by_hand=by_hand)
+                    await line.send(_piece(chunk), by_hand=by_hand)
                 else:
-                    line.hand_over(message)
+                    line.hand_over(_piece(chunk))
         if line.stopping:
             line.reading.cancel()  # what cleans up must not wait either
             await chunks.aclose()
@@ -272,7 +267,7 @@ class _Line:
 
         ``by_hand`` finds out whether it waits.
         """
-        if not (handed or self._is_taken.is_set()):
+        if self._handed and not (handed or self._is_taken.is_set()):
             await self._is_taken.wait()
         self.busy = True
         if self._commented is not None:

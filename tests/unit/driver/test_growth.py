@@ -7,6 +7,9 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import anyio
+import anyio.abc
+import anyio.lowlevel
 import pytest
 
 from agui_reasoning import ModelStream, Run, aio, run_agent, stream_run
@@ -67,7 +70,7 @@ def test_half_a_character_waits_for_the_other_half(given: list[Any]) -> None:
     events = as_events(stream, api=API)
     given.clear()
     assert as_frames(stream, api=API) == events
-    assert chunk("\ud83d") not in given
+    assert given == [*said("abc\ud83d\ude00d\ud83dg"), STOP]
 
 
 def test_text_goes_on_after_something_else_was_said(given: list[Any]) -> None:
@@ -162,6 +165,88 @@ async def test_a_source_that_fails_is_left_with_its_error(shell: str, given: lis
     assert b'"delta":"f"' in b"".join(frames)
     assert b"RUN_ERROR" in frames[-1]
     assert b'"code":"unreachable"' in frames[-1]
+
+
+class Once:
+    """A stream that must not be asked again after its end, as one that reads from a queue."""
+
+    def __init__(self, payloads: list[Any]) -> None:
+        self._payloads = iter(payloads)
+        self._ended = False
+
+    def __iter__(self) -> Once:
+        return self
+
+    def __next__(self) -> Any:
+        assert not self._ended
+        for payload in self._payloads:
+            return payload
+        self._ended = True
+        raise StopIteration
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return _OnceAsync(self)
+
+
+class _OnceAsync:
+    def __init__(self, once: Once) -> None:
+        self._once = once
+
+    def __aiter__(self) -> _OnceAsync:
+        return self
+
+    async def __anext__(self) -> Any:
+        for payload in self._once:
+            return payload
+        raise StopAsyncIteration
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("shell", ["sync", "async"])
+@pytest.mark.parametrize("texts", ["a", "ab", "abc", "abcdef"])
+async def test_a_source_is_not_asked_again_after_its_end(shell: str, texts: str) -> None:
+    if shell == "sync":
+        frames = list(stream_run(RUN_INPUT, Once(said(texts)), api=API, **options()).frames())
+    else:
+        stream = aio.stream_run(RUN_INPUT, aiter(Once(said(texts))), api=API, **options())
+        frames = [frame async for frame in stream.frames()]
+    assert b'"code":"truncated_stream"' in frames[-1]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("texts", ["", "a", "ab", "abc", "abcdef"])
+async def test_a_source_that_waits_is_left_if_the_run_is_cancelled(texts: str) -> None:
+    left: list[type[BaseException] | None] = []
+    waits = anyio.Event()
+
+    class Waiting(Once):
+        async def __aenter__(self) -> AsyncIterator[Any]:
+            return self._endless()
+
+        async def __aexit__(self, kind: type[BaseException] | None, *why: object) -> None:
+            await anyio.lowlevel.checkpoint()  # shielded
+            left.append(kind)
+
+        async def _endless(self) -> AsyncIterator[Any]:
+            for payload in self:
+                yield payload
+            waits.set()
+            await anyio.sleep_forever()
+
+    frames: list[bytes] = []
+
+    async def read(*, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        task_status.started()
+        async for frame in aio.stream_run(RUN_INPUT, Waiting(said(texts)), api=API, **options()).frames():
+            frames.append(frame)  # noqa: PERF401 -- those before the cancellation count
+
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(read)
+        await waits.wait()
+        tasks.cancel_scope.cancel()
+    assert len(left) == 1
+    assert b"".join(frames).count(b"TEXT_MESSAGE_CONTENT") == len(texts)
+    assert b"RUN_ERROR" not in b"".join(frames)
 
 
 async def _brief(part: Any) -> str:
