@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks.harness import FULL, QUICK, Figure, Path
-from benchmarks.paths import PATHS, load, measured
+from benchmarks.paths import PATHS, load, measured_alone
 from benchmarks.report import row, write_pages
 
 _WIDTHS = (48, 14, 18, 8, 6)
@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in options.paths or PATHS:
         path = load(name)
         print(f"\n{name}: {path.title}", flush=True)
-        figures = measured(path, QUICK if options.quick else FULL)
+        figures = measured_alone(name, QUICK if options.quick else FULL)
         for figure in figures:
             cells = zip(row(figure), _WIDTHS, strict=True)
             print("  " + "".join(cell.ljust(width) for cell, width in cells).rstrip(), flush=True)

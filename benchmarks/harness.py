@@ -153,25 +153,23 @@ def _clock_seconds() -> float:
 
 
 class _Making:
-    BATCH: Final = 50
-    """So few that what is made stays in the cache."""
     CLOCK: Final = _clock_seconds()
 
     seconds = 0.0
 
 
-def fresh(sources: Sequence[_T], make: Callable[[_T], _Made]) -> Iterator[_Made]:
-    """Make elements just before they are used, as a parser does.
+def fresh(sources: Sequence[_T], make: Callable[[_T], _Made], batch: int = 50) -> Iterator[_Made]:
+    """Make elements just before they are used, as a parser does: so few that they stay in the cache.
 
-    `cpu_time` leaves the making out, and reading the clock for it, which takes as long as an element.
+    `cpu_time` leaves the making out, and reading the clock for it, which takes as long as a small element.
     """
-    return chain.from_iterable(_batches(sources, make))
+    return chain.from_iterable(_batches(sources, make, batch))
 
 
-def _batches(sources: Sequence[_T], make: Callable[[_T], _Made]) -> Iterator[list[_Made]]:
-    for start in range(0, len(sources), _Making.BATCH):
+def _batches(sources: Sequence[_T], make: Callable[[_T], _Made], batch: int) -> Iterator[list[_Made]]:
+    for start in range(0, len(sources), batch):
         began = time.process_time()
-        made = [make(source) for source in sources[start : start + _Making.BATCH]]
+        made = [make(source) for source in sources[start : start + batch]]
         _Making.seconds += time.process_time() - began + _Making.CLOCK
         yield made
 

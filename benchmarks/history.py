@@ -80,7 +80,7 @@ _READ_INPUT: Final[dict[str, Callable[[str], Any]]] = {
 
 def _request(texts: Sequence[str], read: Callable[[str], Any]) -> None:
     """Make the first request of runs whose inputs have just been read."""
-    for given in fresh(texts, read):
+    for given in fresh(texts, read, batch=1):
         Run(given, api=_API, model=_MODEL).request()
 
 

@@ -23,7 +23,7 @@ _STREAM: Final = STREAMS[_API]
 _DELTAS: Final = 30
 _FEW: Final = 1_000
 _MANY: Final = 10_000
-_SERVED: Final = 50_000, 20, 100
+_SERVED: Final = 100_000, 50, 100
 """The thresholds of the collector that `agui-reasoning serve` sets, and `docs/how-to/deploy.md` names."""
 
 

@@ -19,7 +19,7 @@ from benchmarks.texts import MIXED, pieces
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PATHS)
 def test_a_path_yields_rows_with_samples_or_says_what_is_missing(name: str) -> None:
-    figures = measured(load(name), TINY)
+    figures = measured(name, TINY)
     assert figures
     assert len({figure.name for figure in figures}) == len(figures)
     for figure in figures:

@@ -51,7 +51,7 @@ App: TypeAlias = Callable[..., Any]
 _END_S: Final = 6.0
 """The time limit for open runs to end when the server stops, in seconds: they close a provider's stream."""
 
-_GC_THRESHOLDS: Final = 50_000, 20, 100
+_GC_THRESHOLDS: Final = 100_000, 50, 100
 """How many objects are made between two collections, and how many of these precede one of older objects."""
 
 _SEND_BYTES: Final = 65_536
