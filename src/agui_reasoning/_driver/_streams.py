@@ -253,15 +253,15 @@ def _unwrapped(payload: Any) -> Any:
 class Growth:
     """The frames of payloads that only add text, up to one that must be read in full.
 
-    Iterate over `frames` if the payloads are an iterator. If they are an asynchronous one, iterate over them
-    in a ``with`` block of this, and pass each to `frame`. The block keeps an error for `left`.
+    Iterate over `frames` in synchronous code. In asynchronous code, iterate over `payloads` in a ``with``
+    block of this, and pass each to `frame`. The block keeps an error for `left`.
 
     Attributes:
         payloads: The payloads.
         frames: The frames, each made when it is asked for.
     """
 
-    __slots__ = ("_error", "_given", "_left", "frames", "payloads")
+    __slots__ = ("_error", "_frames_by_hand", "_given", "_left", "frames", "payloads")
 
     def __init__(self, more: Continued, emitter: BaseEmitter, payloads: Any) -> None:
         """Continue what decoder and emitter last did."""
@@ -269,13 +269,13 @@ class Growth:
         self._given: list[Any] = []
         self._left = END
         self._error: Exception | None = None
-        given = map(list.pop, repeat(self._given)) if hasattr(payloads, "__anext__") else payloads
-        self.frames = self._grow(more, emitter, given)
+        self.frames = self._grow(more, emitter, payloads)
+        self._frames_by_hand = self._grow(more, emitter, map(list.pop, repeat(self._given)))
 
     def frame(self, payload: Any) -> bytes:
         """Return the frame of a payload, or end the block if it must be read in full."""
         self._given.append(payload)
-        return next(self.frames)
+        return next(self._frames_by_hand)
 
     def __enter__(self) -> None: ...
 

@@ -249,6 +249,31 @@ async def test_a_source_that_waits_is_left_if_the_run_is_cancelled(texts: str) -
     assert b"RUN_ERROR" not in b"".join(frames)
 
 
+class Either(_OnceAsync):
+    """A stream that can be read either way, as LiteLLM's."""
+
+    def __iter__(self) -> Either:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._once)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("shell", ["sync", "async"])
+async def test_a_source_that_can_be_read_either_way(shell: str, given: list[Any]) -> None:
+    sent = [*said("abcdef"), STOP]
+    events = as_events(sent, api=API)
+    given.clear()
+    if shell == "sync":
+        frames = list(stream_run(RUN_INPUT, Either(Once(sent)), api=API, **options()).frames())
+    else:
+        stream = aio.stream_run(RUN_INPUT, Either(Once(sent)), api=API, **options())
+        frames = [frame async for frame in stream.frames()]
+    assert b"".join(frames) == events
+    assert given == [*said("abc"), STOP]
+
+
 async def _brief(part: Any) -> str:
     return "In short."
 
