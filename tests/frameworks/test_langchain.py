@@ -102,6 +102,7 @@ def model_at(url: str, script: str, version: str) -> Any:
         )
     if script == GEMINI:
         ask = {"base_url": url, "api_key": "none", "output_version": version, "include_thoughts": True}
+        ask |= {"api_version": "v1beta"}  # the default depends on the version of `google-genai`
         return ChatGoogleGenerativeAI(model="gemini-3-flash-preview", **ask)
     ask = {"base_url": f"{url}/v1", "api_key": "none", "max_retries": 0}
     if script == RESPONSES:
