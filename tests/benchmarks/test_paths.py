@@ -26,6 +26,17 @@ def test_a_path_yields_rows_with_samples_or_says_what_is_missing(name: str) -> N
         assert figure.note or all(map(math.isfinite, figure.samples))
 
 
+@pytest.mark.slow
+def test_the_command_measures_in_another_process(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.keys.PATH", None)  # missing in this process
+    monkeypatch.setattr("benchmarks.__main__.load", lambda name: Path("Keys", load("runs").measure))
+    monkeypatch.setattr("benchmarks.__main__.QUICK", TINY)
+    assert main(["keys", "--quick"]) == 0
+    assert "encrypt 4 KiB, in the time of raw AES-GCM" in capsys.readouterr().out
+
+
 def test_every_api_has_a_stream() -> None:
     assert set(STREAMS) == {api.id for api in provider_apis()}
 
