@@ -98,7 +98,7 @@ def test_a_reload_in_the_middle_of_a_thought(
         expect(told).to_have_text("Thinking")
         expect(chat.button("Stop")).to_be_visible()
         upstream.go_on.set()
-        expect(chat.answers).to_have_text("Yes.")
+        expect(chat.answers).to_have_text(["Yes."])
         chat.expect_rest()
         expect(chat.turns).to_have_count(1)
         assert roles(chat) == ["user", "reasoning", "assistant"]
@@ -121,7 +121,7 @@ def test_the_log_of_a_run_that_was_joined_is_one_run(
     with kept(upstream, tmp_path) as (url, _):
         chat = Chat(open_tab(), url)
         chat.ask("Umbrella?")
-        expect(chat.thoughts).to_contain_text("Thinking")
+        expect(chat.thoughts).to_contain_text(["Thinking"])
         chat.page.reload()
         expect(chat.button("Stop")).to_be_visible()
         upstream.go_on.set()
@@ -139,13 +139,13 @@ def test_a_page_that_comes_back_after_the_end_of_the_run(
     with kept(upstream, tmp_path) as (url, _):
         chat = Chat(open_tab(), url)
         chat.ask("Umbrella?")
-        expect(chat.thoughts).to_contain_text("Thinking")
+        expect(chat.thoughts).to_contain_text(["Thinking"])
         chat.page.goto("about:blank")
         upstream.go_on.set()
         assert upstream.closed.wait(TIMEOUT_S)
         chat.page.go_back()
         chat.answer_call("rain")
-        expect(chat.answers).to_have_text("Indeed.")
+        expect(chat.answers).to_have_text(["Indeed."])
         chat.expect_rest()
         assert roles(chat) == ["user", "reasoning", "assistant", "tool", "assistant"]
 
@@ -155,9 +155,9 @@ def test_a_second_tab_sees_the_run_and_stops_it(open_tab: OpenTab, tmp_path: Pat
     with kept(upstream, tmp_path) as (url, gateway):
         chat = Chat(open_tab(), url)
         chat.ask("Umbrella?")
-        expect(chat.thoughts).to_contain_text("Thinking")
+        expect(chat.thoughts).to_contain_text(["Thinking"])
         second = duplicate(chat, url)
-        expect(second.thoughts).to_contain_text("Thinking")
+        expect(second.thoughts).to_contain_text(["Thinking"])
         second.button("Stop").click()
         for tab in (second, chat):
             expect(tab.page.locator(".outcome")).to_contain_text("Stopped")
@@ -172,12 +172,12 @@ def test_a_second_tab_reads_the_run_to_its_end(open_tab: OpenTab, tmp_path: Path
     with kept(upstream, tmp_path) as (url, _):
         chat = Chat(open_tab(), url)
         chat.ask("Umbrella?")
-        expect(chat.thoughts).to_contain_text("Thinking")
+        expect(chat.thoughts).to_contain_text(["Thinking"])
         second = duplicate(chat, url)
-        expect(second.thoughts).to_contain_text("Thinking")
+        expect(second.thoughts).to_contain_text(["Thinking"])
         upstream.go_on.set()
         for tab in (chat, second):
-            expect(tab.answers).to_have_text("Yes.")
+            expect(tab.answers).to_have_text(["Yes."])
             tab.expect_rest()
         assert second.thread()["messages"] == chat.thread()["messages"]
 
@@ -188,7 +188,7 @@ def test_a_tab_at_rest_notices_the_run_of_another_one(open_tab: OpenTab, tmp_pat
         chat = Chat(open_tab(), url)
         chat.ask("Umbrella?")
         upstream.go_on.set()
-        expect(chat.answers).to_have_text("Yes.")
+        expect(chat.answers).to_have_text(["Yes."])
         chat.expect_rest()
         second = duplicate(chat, url)
         second.field.fill("half a sen")
@@ -207,13 +207,13 @@ def test_stop_ends_the_run_and_not_only_the_connection(open_tab: OpenTab, tmp_pa
     with kept(upstream, tmp_path) as (url, gateway):
         chat = Chat(open_tab(), url)
         chat.ask("Umbrella?")
-        expect(chat.thoughts).to_contain_text("Half a thou")
+        expect(chat.thoughts).to_contain_text(["Half a thou"])
         chat.page.keyboard.press("Escape")
         expect(chat.page.locator(".outcome")).to_contain_text("Stopped")
         assert upstream.closed.wait(TIMEOUT_S)
         assert paths(gateway) == ["/agent", "/agent/stop"]
         chat.button("Try again").click()  # the thread is free again
-        expect(chat.answers).to_have_text("Yes.")
+        expect(chat.answers).to_have_text(["Yes."])
         chat.expect_rest()
 
 
@@ -225,7 +225,7 @@ def test_a_new_chat_stops_the_run_of_the_one_before(
     with kept(upstream, tmp_path) as (url, _):
         chat = Chat(open_tab(), url)
         chat.ask("Umbrella?")
-        expect(chat.thoughts).to_contain_text("Half a thou")
+        expect(chat.thoughts).to_contain_text(["Half a thou"])
         chat.button("New chat").click()
         assert upstream.closed.wait(TIMEOUT_S)
         expect(chat.turns).to_have_count(0)
@@ -240,7 +240,7 @@ def test_a_connection_that_breaks_is_joined_again(open_tab: OpenTab, faults: Fau
         with chat.page.expect_request("**/agent/connect"):
             chat.ask("Umbrella?")
         upstream.go_on.set()
-        expect(chat.answers).to_have_text("Yes.")
+        expect(chat.answers).to_have_text(["Yes."])
         chat.expect_rest()
         assert (roles(chat), chat.failure.count()) == (["user", "reasoning", "assistant"], 0)
         assert chat.thread()["messages"][1]["content"] == WORDS
@@ -261,7 +261,7 @@ def test_a_gateway_that_stays_away_is_asked_again_by_retry(
         chat.page.unroute("**/agent/connect")
         chat.button("Retry").click()  # the run is going on: it is joined, not repeated
         upstream.go_on.set()
-        expect(chat.answers).to_have_text("Yes.")
+        expect(chat.answers).to_have_text(["Yes."])
         chat.expect_rest()
         assert len(upstream.inputs) == 1
 
@@ -274,7 +274,7 @@ def test_a_question_that_never_arrived_is_not_lost_to_an_older_run(
     with kept(upstream, tmp_path) as (url, _):
         chat = Chat(open_tab(), url)
         chat.ask("Umbrella?")
-        expect(chat.answers).to_have_text("Yes.")
+        expect(chat.answers).to_have_text(["Yes."])
         chat.expect_rest()
         chat.page.route("**/agent", lambda route: route.abort())
         chat.ask("Really?")

@@ -32,7 +32,7 @@ def test_an_answer_that_reached_its_length_limit_is_continued(open_chat: OpenCha
     chat.expect_rest()
     assert [message["role"] for message in told.inputs[1]] == ["user", "assistant", "user"]
     expect(chat.button("Continue")).to_have_count(0)
-    expect(chat.page.locator(".ending")).to_contain_text("The answer was cut off at its length limit.")
+    expect(chat.page.locator(".ending")).to_contain_text(["The answer was cut off at its length limit."])
 
 
 def test_an_answer_that_ended_otherwise_says_so(open_chat: OpenChat) -> None:
@@ -55,7 +55,7 @@ def test_a_question_that_failed_says_so_and_is_asked_again(open_chat: OpenChat) 
     chat.ask("Umbrella?")
     expect(chat.failure).to_be_visible()
     chat.ask("Raincoat?")
-    expect(chat.answers).to_have_text("Half")
+    expect(chat.answers).to_have_text(["Half"])
     chat.expect_rest()
     chat.ask("Hat?")
     expect(chat.answers).to_have_text(["Half", "Yes."])
@@ -65,7 +65,7 @@ def test_a_question_that_failed_says_so_and_is_asked_again(open_chat: OpenChat) 
     chat.page.reload()
     expect(endings).to_have_text(["Not answered · overloadedRetry", "Not finished · overloadedRetry"])
     chat.button("Retry").last.click()
-    expect(chat.answers).to_have_text("Yes.")
+    expect(chat.answers).to_have_text(["Yes."])
     chat.expect_rest()
     expect(endings).to_have_text(["Not answered · overloadedRetry"])
     assert [message["content"] for message in told.inputs[3]] == ["Umbrella?", "Raincoat?"]
@@ -83,7 +83,7 @@ def test_editing_a_question_keeps_how_those_before_were_answered(open_chat: Open
     expect(chat.button("Regenerate")).to_have_count(0)  # "Try again" is there
     chat.button("Edit").last.click()
     chat.page.get_by_role("textbox", name="Edit your message").press("Enter")
-    expect(chat.answers).to_have_text("Yes.")
+    expect(chat.answers).to_have_text(["Yes."])
     chat.expect_rest()
     expect(chat.page.locator(".ending")).to_have_text(["Not answered · overloadedRetry"])
 

@@ -77,9 +77,9 @@ def test_a_failure_after_some_of_the_answer_and_another_try(open_chat: OpenChat)
     chat = open_chat(told)
     chat.ask("Umbrella?")
     expect(chat.failure).to_be_visible()
-    expect(chat.answers).to_have_text("Half")
+    expect(chat.answers).to_have_text(["Half"])
     chat.button("Retry").click()
-    expect(chat.answers).to_have_text("Whole.")  # what came before is replaced
+    expect(chat.answers).to_have_text(["Whole."])  # what came before is replaced
     assert [message["role"] for message in told.inputs[1]] == ["user"]
     expect(chat.failure).to_have_count(0)
     chat.expect_rest()
@@ -162,10 +162,10 @@ def test_a_stream_that_just_stops(open_tab: OpenTab, faults: Faults, ends: bool,
     with local_server(gateway) as url:
         chat = Chat(open_tab(), url)
         chat.ask("Umbrella?")
-        expect(chat.answers).to_have_text("Half")
+        expect(chat.answers).to_have_text(["Half"])
         gateway.stop.set()
         expect_failure(chat, sentence)
-        expect(chat.answers).to_have_text("Half")
+        expect(chat.answers).to_have_text(["Half"])
 
 
 def test_an_answer_that_is_no_stream_of_events(open_tab: OpenTab, faults: Faults) -> None:
@@ -186,6 +186,6 @@ def test_a_slow_provider_is_waited_for(open_chat: OpenChat, faults: Faults) -> N
     chat.ask("Umbrella?")
     expect(chat.page.locator(".outcome")).to_have_text("Waiting for the model…")
     start.set()
-    expect(chat.thoughts).to_contain_text("Thinking…")
+    expect(chat.thoughts).to_contain_text(["Thinking…"])
     expect(chat.button("Stop")).to_be_visible()
     assert chat.page.locator(".turns").get_attribute("aria-busy") == "true"

@@ -127,13 +127,13 @@ def question(chat: Chat, text: str) -> Locator:
 )
 def test_a_call_is_decided_with_a_button(open_chat: OpenChat, button: str, payload: Json) -> None:
     chat, upstream = begin(open_chat, about("c1"))
-    expect(chat.calls).to_contain_text("Waiting for your decision")
+    expect(chat.calls).to_contain_text(["Waiting for your decision"])
     expect(chat.calls.get_by_label("Arguments")).to_be_visible()
     chat.button(button, question(chat, "May I make the call c1?")).click()
-    expect(chat.answers).to_have_text("Thank you.")
+    expect(chat.answers).to_have_text(["Thank you."])
     chat.expect_rest()
     assert upstream.resumes == [{}, {"i1": payload}]
-    expect(chat.calls).to_contain_text("Done")
+    expect(chat.calls).to_contain_text(["Done"])
     expect(chat.button("Approve")).to_have_count(0)
     chat.ask("And tomorrow?")
     chat.expect_rest()
@@ -158,7 +158,7 @@ def test_every_yes_or_no_has_buttons(open_chat: OpenChat, interrupt: Interrupt, 
     chat, upstream = begin(open_chat, interrupt)
     expect(chat.button("Refuse")).to_be_visible()
     chat.button("Approve").click()
-    expect(chat.answers).to_have_text("Thank you.")
+    expect(chat.answers).to_have_text(["Thank you."])
     assert upstream.resumes[1] == {"i1": payload}
 
 
@@ -174,7 +174,7 @@ def test_arguments_can_be_changed_and_a_refusal_explained(open_chat: OpenChat) -
     refused.get_by_label("place").fill("Oslo")
     refused.get_by_label("Reason").fill("Look out.")
     chat.button("Refuse", refused).click()
-    expect(chat.answers).to_have_text("Thank you.")
+    expect(chat.answers).to_have_text(["Thank you."])
     edited = {"approved": True, "editedArgs": {"place": "Oslo", "hours": 6}}
     assert upstream.resumes[1] == {
         "i1": edited,
@@ -193,7 +193,7 @@ def test_arguments_without_a_schema_are_changed_as_json(open_chat: OpenChat) -> 
     assert len(upstream.inputs) == 1
     field.fill('{"place": "Oslo"}')
     chat.button("Approve").click()
-    expect(chat.answers).to_have_text("Thank you.")
+    expect(chat.answers).to_have_text(["Thank you."])
     assert upstream.resumes[1] == {"i1": {"approved": True, "editedArgs": {"place": "Oslo"}}}
 
 
@@ -213,7 +213,7 @@ def test_a_form_is_filled_in(open_chat: OpenChat) -> None:
     chat.page.get_by_label("year").fill("2026")
     chat.page.get_by_label("notes, as JSON").fill('["late"]')
     send.click()
-    expect(chat.answers).to_have_text("Thank you.")
+    expect(chat.answers).to_have_text(["Thank you."])
     assert upstream.resumes[1] == {"i1": {"quarter": "Q2", "year": 2026, "final": False, "notes": ["late"]}}
 
 
@@ -311,7 +311,7 @@ def test_the_answers_go_together_and_can_be_changed_before(open_chat: OpenChat) 
     expect(first).to_contain_text("You refused this.")
     assert len(upstream.inputs) == 1
     chat.button("Do not answer", second).click()
-    expect(chat.answers).to_have_text("Thank you.")
+    expect(chat.answers).to_have_text(["Thank you."])
     assert upstream.resumes[1] == {"i1": {"approved": False}, "i2": "cancelled"}
 
 
@@ -319,7 +319,7 @@ def test_a_message_leaves_what_is_open_without_an_answer(open_chat: OpenChat) ->
     chat, upstream = begin(open_chat, about("c1"), about("c2", "i2"))
     chat.button("Approve", question(chat, "May I make the call c2?")).click()
     chat.ask("Wait, what?")
-    expect(chat.answers).to_have_text("Thank you.")
+    expect(chat.answers).to_have_text(["Thank you."])
     assert upstream.resumes[1] == {"i1": "cancelled", "i2": {"approved": True}}
     assert upstream.inputs[1]["messages"][-1]["content"] == "Wait, what?"
 
@@ -333,10 +333,10 @@ def test_an_answer_that_was_not_delivered_is_sent_again(open_chat: OpenChat) -> 
     chat.expect_rest()
     chat.page.reload()
     chat.button("Retry").click()
-    expect(chat.answers).to_have_text("Thank you.")
+    expect(chat.answers).to_have_text(["Thank you."])
     assert upstream.resumes == [{}, *[{"i1": {"approved": True}}] * 3]
     assert [len(asked["messages"]) for asked in upstream.inputs] == [1, 3, 3, 3]
-    expect(chat.calls).to_contain_text("Done")
+    expect(chat.calls).to_contain_text(["Done"])
 
 
 def test_asking_again_forgets_the_question(open_chat: OpenChat) -> None:
@@ -353,7 +353,7 @@ def test_a_question_that_expired_is_only_left(open_chat: OpenChat) -> None:
     expect(chat.button("Approve")).to_have_count(0)
     expect(chat.page.get_by_text("This question has expired.")).to_be_visible()
     chat.button("Go on without an answer").click()
-    expect(chat.answers).to_have_text("Thank you.")
+    expect(chat.answers).to_have_text(["Thank you."])
     assert upstream.resumes[1] == {"i1": "cancelled"}
 
 
@@ -383,7 +383,7 @@ def test_a_decision_without_a_mouse(open_chat: OpenChat) -> None:
     assert len(upstream.inputs) == 1
     press_until_focused(page, "Tab", chat.button("Refuse"))
     keys.press("Enter")
-    expect(chat.answers).to_have_text("Thank you.")
+    expect(chat.answers).to_have_text(["Thank you."])
     chat.expect_rest()
     expect(page.locator("body")).not_to_be_focused()
     assert upstream.resumes[1] == {"i1": {"approved": False, "reason": "Look out."}}

@@ -41,7 +41,7 @@ def test_a_conversation(open_chat: OpenChat, faults: Faults) -> None:
     keys.type("or raincoat?")
     keys.press("Enter")
     chat.expect_rest()
-    expect(chat.questions.locator(".bubble")).to_have_text("Umbrella\nor raincoat?")
+    expect(chat.questions.locator(".bubble")).to_have_text(["Umbrella\nor raincoat?"])
 
     form = page.locator("form.tool-answer").get_by_role("textbox")
     press_until_focused(page, "Shift+Tab", form)
@@ -49,7 +49,7 @@ def test_a_conversation(open_chat: OpenChat, faults: Faults) -> None:
     keys.type("rain")
     press_until_focused(page, "Tab", chat.button("Send the result"))
     keys.press("Enter")
-    expect(chat.answers).to_have_text("The raincoat.")
+    expect(chat.answers).to_have_text(["The raincoat."])
     chat.expect_rest()
     expect(page.locator("body")).not_to_be_focused()  # the focus was not lost
 

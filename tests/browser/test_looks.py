@@ -67,7 +67,7 @@ def test_a_run_that_is_going_on(open_chat: OpenChat, faults: Faults, scheme: str
     chat = open_chat(Told([ReasoningDelta("Hm. " * 50, key="0"), ...]), tab=colors(scheme))
     chat.ask("Umbrella?")
     chat.thoughts.get_by_role("button").click()
-    expect(chat.thoughts).to_contain_text("Thinking…")
+    expect(chat.thoughts).to_contain_text(["Thinking…"])
     assert violations(chat.page) == []
 
 

@@ -54,7 +54,7 @@ def test_each_kind_of_markdown_is_an_element(open_chat: OpenChat) -> None:
     for link in links.all():
         expect(link).to_have_attribute("rel", "noopener noreferrer")
         expect(link).to_have_attribute("target", "_blank")
-    expect(chat.questions.locator(".bubble")).to_have_text("Show **everything**.")
+    expect(chat.questions.locator(".bubble")).to_have_text(["Show **everything**."])
     chat.page.wait_for_load_state("networkidle")
     assert violations(chat.page) == []
 
@@ -75,13 +75,13 @@ def test_what_is_complete_is_not_touched_again(open_chat: OpenChat) -> None:
     more = threading.Event()
     chat = open_chat(Told([TextDelta("One *two*.\n\n- Three\n- Four **fi"), more, TextDelta("ve**\n\nSix.")]))
     chat.ask("Count.")
-    expect(chat.answers.locator("strong")).to_have_text("fi")  # what it will be
+    expect(chat.answers.locator("strong")).to_have_text(["fi"])  # what it will be
     chat.page.evaluate(
         "() => { globalThis.kept = [...document.querySelectorAll('.answer-text :is(p, em, li)')]; }"
     )
     more.set()
     chat.expect_rest()
-    expect(chat.answers.locator("strong")).to_have_text("five")
+    expect(chat.answers.locator("strong")).to_have_text(["five"])
     assert chat.page.evaluate("() => kept.every((element) => element.isConnected)")
     expect(chat.answers.locator("p")).to_have_text(["One two.", "Three", "Four five", "Six."])
 

@@ -30,7 +30,7 @@ def test_reasoning_is_open_while_it_grows_and_folded_afterwards(open_chat: OpenC
     more.set()
     expect(body).to_have_text("First the clouds. Then the wind.")
     end.set()
-    expect(chat.answers).to_have_text("Take the raincoat.")
+    expect(chat.answers).to_have_text(["Take the raincoat."])
     expect(toggle).to_contain_text("Thought for less than a second")
     expect(toggle).to_contain_text("First the clouds. Then the wind.")
     expect(body).to_be_hidden()
@@ -66,7 +66,7 @@ def test_each_response_has_its_reasoning_where_it_happened(open_chat: OpenChat) 
     )
     chat.ask("Umbrella?")
     chat.answer_call("4.2")
-    expect(chat.answers).to_have_text("Take the raincoat.")
+    expect(chat.answers).to_have_text(["Take the raincoat."])
     items = chat.turns.locator(".items > *:not([hidden])")
     expect(items).to_contain_text(["I need it.", "get_forecast", "4.2 mm.", "Take the raincoat."])
     expect(chat.thoughts).to_have_count(2)
@@ -112,9 +112,9 @@ def test_an_answer_grows_below_its_reasoning_which_is_there_once(open_chat: Open
     more = threading.Event()
     chat = open_chat(Told([*thought("Hm."), TextDelta("Take "), more, TextDelta("it.")]))
     chat.ask("Umbrella?")
-    expect(chat.answers).to_have_text("Take ")
+    expect(chat.answers).to_have_text(["Take "])
     more.set()
-    expect(chat.answers).to_have_text("Take it.")
+    expect(chat.answers).to_have_text(["Take it."])
     shown = chat.page.locator("article.answer .items > *")
     assert shown.evaluate_all("(all) => all.map(({ className }) => className.split(' ')[0])") == [
         "thought",
@@ -132,7 +132,7 @@ def test_the_time_is_the_one_that_the_gateway_measured(open_chat: OpenChat) -> N
     chat.expect_rest()
     (held,) = [message for message in chat.thread()["messages"] if message["role"] == "reasoning"]
     assert held["metadata"]["agui-reasoning"]["durationMs"] < 1000
-    expect(chat.thoughts).to_contain_text("Thought for less than a second")
+    expect(chat.thoughts).to_contain_text(["Thought for less than a second"])
 
 
 @pytest.mark.parametrize("visibility", ["summary", "hidden"])
@@ -142,7 +142,7 @@ def test_what_is_not_visible_is_nowhere_on_the_page(open_chat: OpenChat, visibil
     chat = open_chat(upstream, visibility=visibility, keys=KeyRing.generate("k1"))
     chat.ask("Umbrella?")
     chat.expect_rest()
-    expect(chat.answers).to_have_text("Take the raincoat.")
+    expect(chat.answers).to_have_text(["Take the raincoat."])
     expect(chat.thoughts).to_have_count(1)
     for toggle in chat.thoughts.get_by_role("button").all():
         toggle.click()
@@ -159,13 +159,13 @@ def test_what_is_not_visible_is_nowhere_on_the_page(open_chat: OpenChat, visibil
 def test_an_encrypted_unit_says_that_it_is_one(open_chat: OpenChat) -> None:
     chat = open_chat(Told([*thought(SECRET), *answered()]), visibility="hidden", keys=KeyRing.generate("k1"))
     chat.ask("Umbrella?")
-    expect(chat.thoughts).to_contain_text("Encrypted reasoning")
+    expect(chat.thoughts).to_contain_text(["Encrypted reasoning"])
 
 
 def test_a_redacted_unit_says_that_it_is_one(open_chat: OpenChat) -> None:
     chat = open_chat(Told([*redacted(), *answered()]))
     chat.ask("Umbrella?")
-    expect(chat.thoughts).to_contain_text("Redacted reasoning")
+    expect(chat.thoughts).to_contain_text(["Redacted reasoning"])
     assert "cmVkYWN0ZWQ" not in chat.thoughts.inner_text()
 
 
@@ -173,7 +173,7 @@ def test_an_answer_without_reasoning_shows_none(open_chat: OpenChat) -> None:
     chat = open_chat(Told(answered()))
     chat.ask("Umbrella?")
     chat.expect_rest()
-    expect(chat.answers).to_have_text("Take the raincoat.")
+    expect(chat.answers).to_have_text(["Take the raincoat."])
     expect(chat.thoughts).to_have_count(0)
 
 
@@ -201,8 +201,8 @@ def test_a_long_stream_costs_a_drawing_per_frame_and_each_word_once(open_chat: O
     chat.page.evaluate(_COUNT)
     chat.ask("Count.")
     chat.expect_rest()
-    expect(chat.answers).to_contain_text("word4999")
-    expect(chat.thoughts.locator(".segment-text")).to_contain_text("word0 word1 ")
+    expect(chat.answers).to_contain_text(["word4999"])
+    expect(chat.thoughts.locator(".segment-text")).to_contain_text(["word0 word1 "])
     text = sum(map(len, WORDS))
     counted = chat.page.evaluate("counted")
     assert counted["batches"] <= counted["frames"] + 5

@@ -77,7 +77,7 @@ def test_an_answer_is_given_again_from_where_its_question_was_asked(open_chat: O
     upstream = Told([*thought("One."), *answered("First.")], [*thought("Two."), *answered("Second.")])
     chat = open_chat(upstream)
     chat.ask("Umbrella?")
-    expect(chat.answers).to_have_text("First.")
+    expect(chat.answers).to_have_text(["First."])
     chat.ask("And now?")
     expect(chat.answers).to_have_text(["First.", "Second."])
     chat.expect_rest()
@@ -96,14 +96,14 @@ def test_a_question_is_edited_and_what_followed_it_is_gone(open_chat: OpenChat) 
     chat = open_chat(upstream)
     chat.ask("Umbrella?")
     chat.answer_call(RESULT)
-    expect(chat.answers).to_have_text("Yes.")
+    expect(chat.answers).to_have_text(["Yes."])
     chat.expect_rest()
     chat.button("Edit").click()
     field = chat.page.get_by_role("textbox", name="Edit your message")
     expect(field).to_have_value("Umbrella?")
     field.fill("Raincoat?")
     field.press("Enter")
-    expect(chat.answers).to_have_text("Yes.")
+    expect(chat.answers).to_have_text(["Yes."])
     chat.expect_rest()
     expect(chat.questions.locator(".bubble")).to_have_text(["Raincoat?"])
     (message,) = upstream.inputs[2]
@@ -119,7 +119,7 @@ def test_an_edit_is_cancelled(open_chat: OpenChat) -> None:
     chat.page.get_by_role("textbox", name="Edit your message").fill("Raincoat?")
     chat.page.keyboard.press("Escape")
     expect(chat.questions.locator(".bubble")).to_have_text(["Umbrella?"])
-    expect(chat.answers).to_have_text("Yes.")
+    expect(chat.answers).to_have_text(["Yes."])
     assert len(upstream.inputs) == 1
 
 
@@ -129,17 +129,17 @@ def test_a_run_is_stopped_and_what_came_stays(open_chat: OpenChat, faults: Fault
     chat = open_chat(upstream)
     faults.expect("net::ERR_ABORTED")
     chat.ask("Umbrella?")
-    expect(chat.thoughts).to_contain_text("Half a thou")
+    expect(chat.thoughts).to_contain_text(["Half a thou"])
     if how == "button":
         chat.button("Stop").click()
     else:
         chat.page.keyboard.press("Escape")
     expect(chat.page.locator(".outcome")).to_contain_text("Stopped")
-    expect(chat.thoughts).to_contain_text("Half a thou")
+    expect(chat.thoughts).to_contain_text(["Half a thou"])
     expect(chat.field).to_be_focused()
     assert upstream.closed.wait(TIMEOUT_S)  # the provider is not paid for what nobody reads
     chat.ask("Go on.")
-    expect(chat.answers).to_have_text("Yes.")
+    expect(chat.answers).to_have_text(["Yes."])
     chat.expect_rest()
     assert roles(upstream.inputs[1]).count("user") == 2
 
@@ -151,12 +151,12 @@ def test_a_call_that_was_being_written_when_the_run_was_stopped_is_not_asked_for
     chat = open_chat(upstream)
     faults.expect("net::ERR_ABORTED")
     chat.ask("Umbrella?")
-    expect(chat.calls).to_contain_text("get_forecast")
+    expect(chat.calls).to_contain_text(["get_forecast"])
     chat.button("Stop").click()
-    expect(chat.calls).to_contain_text("Not answered")
+    expect(chat.calls).to_contain_text(["Not answered"])
     expect(chat.page.locator("form.tool-answer")).to_have_count(0)
     chat.ask("Go on.")
-    expect(chat.answers).to_have_text("Yes.")
+    expect(chat.answers).to_have_text(["Yes."])
 
 
 def test_two_calls_are_answered_before_the_run_goes_on(open_chat: OpenChat) -> None:
@@ -172,7 +172,7 @@ def test_two_calls_are_answered_before_the_run_goes_on(open_chat: OpenChat) -> N
     chat.button("Report an error", forms).click()
     forms.get_by_role("textbox").fill("no network")
     chat.button("Send the error", forms).click()
-    expect(chat.answers).to_have_text("Yes.")
+    expect(chat.answers).to_have_text(["Yes."])
     results = [message for message in upstream.inputs[1] if message["role"] == "tool"]
     assert [(one["toolCallId"], one["content"], one.get("error")) for one in results] == [
         ("c1", "rain", None),
@@ -203,7 +203,7 @@ def test_a_new_chat_is_a_new_thread(open_chat: OpenChat) -> None:
     expect(chat.answers).to_have_count(0)
     expect(chat.field).to_be_focused()
     chat.ask("Raincoat?")
-    expect(chat.answers).to_have_text("Yes.")
+    expect(chat.answers).to_have_text(["Yes."])
     chat.expect_rest()
     assert roles(upstream.inputs[1]) == ["user"]
     assert chat.thread()["threadId"] != before
@@ -217,7 +217,7 @@ def test_a_tab_has_its_own_thread(open_chat: OpenChat) -> None:
     first.expect_rest()
     other.page.close(run_before_unload=True)
     reload(first)
-    expect(first.answers).to_have_text("Yes.")
+    expect(first.answers).to_have_text(["Yes."])
     third = Chat(first.page.context.new_page(), first.page.url)
     expect(third.questions).to_have_count(0)
     first.button("New chat").click()
