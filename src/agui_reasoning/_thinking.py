@@ -212,6 +212,7 @@ class ThinkingUpgrader:
             return []
         ending = "REASONING_MESSAGE_END is inserted"
         self._warn_once("open text", f"{event['type']} came while a text was open; {ending}.")
+
         message, self._message = self._message, None
         return [{"type": "REASONING_MESSAGE_END", "messageId": message}]
 
@@ -225,20 +226,11 @@ class ThinkingUpgrader:
         self._message = self._new_id()
         return [{"type": "REASONING_MESSAGE_START", "messageId": self._message, "role": "reasoning"}]
 
-    def _only_open_text(self, event: JSONObject) -> list[JSONObject] | None:
-        return self._only_open(self._message, event)
-
-    def _only_open_phase(self, event: JSONObject) -> list[JSONObject] | None:
-        return self._only_open(self._span, event)
-
     def _only_open(self, entity: str | None, event: JSONObject) -> list[JSONObject] | None:
         if entity is not None:
             return []
         self._warn_once(f"stray {event['type']}", f"{event['type']} has no start; it is dropped.")
         return None
-
-    def _discard(self, event: JSONObject) -> list[JSONObject]:
-        return self.close()
 
     def _repair_role(self, event: JSONObject) -> list[JSONObject]:
         if event.get("role") == "assistant":
@@ -265,10 +257,10 @@ _REPAIRS: Final[dict[str, Callable[[ThinkingUpgrader, JSONObject], list[JSONObje
     "THINKING_START": ThinkingUpgrader._end_phase,
     "THINKING_TEXT_MESSAGE_START": ThinkingUpgrader._end_text,
     "THINKING_TEXT_MESSAGE_CONTENT": ThinkingUpgrader._open_text,
-    "THINKING_TEXT_MESSAGE_END": ThinkingUpgrader._only_open_text,
-    "THINKING_END": ThinkingUpgrader._only_open_phase,
+    "THINKING_TEXT_MESSAGE_END": lambda upgrader, event: upgrader._only_open(upgrader._message, event),
+    "THINKING_END": lambda upgrader, event: upgrader._only_open(upgrader._span, event),
     "REASONING_MESSAGE_START": ThinkingUpgrader._repair_role,
-    "RUN_STARTED": ThinkingUpgrader._discard,
+    "RUN_STARTED": lambda upgrader, event: upgrader.close(),
     "RUN_FINISHED": ThinkingUpgrader._end_all,
     "RUN_ERROR": ThinkingUpgrader._end_all,
 }

@@ -84,7 +84,7 @@ class Splitter:
         """Yield the complete pieces: kind ("value", "mark" or "wrong") and bytes."""
         at = 0
         while at < len(data):
-            if self._inside:
+            if self._depth or self._in_string or self._in_scalar:
                 end, complete = self._value_end(data, at)
                 self.held += data[at:end]
                 if complete:
@@ -98,10 +98,6 @@ class Splitter:
         """Yield a number or literal that only the end of the text completes."""
         if self._in_scalar:
             yield "value", self._take_value()
-
-    @property
-    def _inside(self) -> bool:
-        return bool(self._depth) or self._in_string or self._in_scalar
 
     def _take_value(self) -> bytes:
         self._in_scalar = False
@@ -177,14 +173,7 @@ class LinesRewriter(Rewriter):
         on_fault: Callable[[RemoteProtocolError], None] | None = None,
         max_value_bytes: int = MAX_FRAME_BYTES,
     ) -> None:
-        """Prepare for one log.
-
-        Args:
-            translator: Translates each event; see `Rewriter`.
-            on_events: Called with the translated events; see `Rewriter`.
-            on_fault: Called with the error of an invalid value; see `Rewriter`.
-            max_value_bytes: The maximum size of a value.
-        """
+        """Prepare for one log, whose values have at most ``max_value_bytes``; see `Rewriter`."""
         super().__init__(translator, on_events=on_events, on_fault=on_fault)
         self._limit = max_value_bytes
         self._splitter = Splitter(array=self._array)
@@ -272,5 +261,4 @@ class ArrayRewriter(LinesRewriter):
 
 
 def _match(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
-    found = pattern.match(data, at)
-    return at if found is None else found.end()
+    return pattern.match(data, at).end()  # type: ignore[union-attr] # each matches any text

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
@@ -44,16 +45,9 @@ class Peer:
     old: bool = True
 
 
-DEFAULT: Final = Peer(thinking=True, media=False)
-"""A peer of unknown version that supports THINKING_*."""
-
-CURRENT: Final = Peer(subagents=True, old=False)
-"""A peer that supports 1.0: nothing is downgraded."""
-
-
 # Newest first; each entry applies from its version on.
 _SINCE: Final[tuple[tuple[_Version, Peer], ...]] = (
-    ((1, 0, 0), CURRENT),
+    ((1, 0, 0), Peer(subagents=True, old=False)),
     ((0, 1, 21), Peer(subagents=True)),
     ((0, 1, 16), Peer()),
     ((0, 1, 15), Peer(empty_deltas=False)),
@@ -67,13 +61,13 @@ def peer_of(version: str | None) -> Peer:
     """Look up the capabilities of a version.
 
     Args:
-        version: For example "0.1.13"; ``None`` means `DEFAULT`.
+        version: For example "0.1.13"; ``None`` means an unknown one that supports THINKING_*.
 
     Raises:
         ConfigurationError: The version is invalid, or earlier than 0.1.10 (``unknown_peer``).
     """
     if version is None:
-        return DEFAULT
+        return Peer(thinking=True, media=False)
     form = _FORM.fullmatch(version)
     if form is not None:
         major, minor, patch = (int(number) for number in form.groups())
@@ -126,7 +120,7 @@ class ThinkingDowngrader:
         self._warn = on_warning or python_warning
         self._warned: set[str] = set()
         self._expander = Expander()
-        self._histories = Histories(self._peer, self._warn_once)
+
         self._phase = _Phase(self._warn_once)
 
     def receive(self, event: BaseModel | Mapping[str, Any]) -> list[JSONObject]:
@@ -144,7 +138,8 @@ class ThinkingDowngrader:
         members = members_of(event)
         if not self._peer.old or not _is_trackable(members):
             return [members]
-        expanded = self._expander.receive(_chunk(members)) if self._expands else [members]
+        expands = self._peer.thinking or not self._peer.empty_deltas
+        expanded = self._expander.receive(_chunk(members)) if expands else [members]
         return [sent for one in expanded for known in self._adapted(one) for sent in self._translated(known)]
 
     def close(self) -> list[JSONObject]:
@@ -152,10 +147,6 @@ class ThinkingDowngrader:
         self._expander.close()
         self._phase.close()
         return []
-
-    @property
-    def _expands(self) -> bool:
-        return self._peer.thinking or not self._peer.empty_deltas
 
     def _adapted(self, event: JSONObject) -> list[JSONObject]:
         """Adapt everything but reasoning to the peer's models; empty if the event cannot be represented."""
@@ -179,9 +170,7 @@ class ThinkingDowngrader:
         return []
 
     def _message_start(self, event: JSONObject) -> list[JSONObject]:
-        if self._peer.thinking:
-            return [event]
-        return [event | {"role": self._peer.role}]
+        return [event if self._peer.thinking else event | {"role": self._peer.role}]
 
     def _subagent(self, event: JSONObject) -> list[JSONObject]:
         if self._peer.subagents:
@@ -208,25 +197,75 @@ class ThinkingDowngrader:
         error = {"type": "RUN_ERROR", "message": "The run was cancelled.", "code": "cancelled"}
         return [error | {name: event[name] for name in ("usage", *_KEPT) if name in event}]
 
-    def _result(self, event: JSONObject) -> list[JSONObject]:
-        return [dict(self._histories.adapt_result(event))]
-
-    def _snapshot(self, event: JSONObject) -> list[JSONObject]:
-        return [self._histories.adapt(event)]
-
     def _run_started(self, event: JSONObject) -> list[JSONObject]:
         echo = event.get("input")
         if not isinstance(echo, Mapping):
             return [event]
         # Older peers require all of these; absent means empty (P24).
         whole = {"state": {}, "tools": [], "context": [], "forwardedProps": {}, **echo}
-        return [event | {"input": self._histories.adapt(whole)}]
+        return [event | {"input": self._with_messages(whole)}]
 
     def _value(self, event: JSONObject) -> list[JSONObject]:
         if not self._peer.thinking:
             return [event]
         self._warn_once("values", "Encrypted values are dropped: THINKING_* cannot carry them.")
         return []
+
+    # -- histories
+
+    def _with_messages(self, holder: JSONObject) -> JSONObject:
+        """Return a copy with adapted ``messages``, or the argument if nothing changes."""
+        messages = holder.get("messages")
+        if not isinstance(messages, (list, tuple)):
+            return holder
+        adapted = [self._message(message) for message in messages if self._is_supported(message)]
+        same = len(adapted) == len(messages) and all(map(is_, adapted, messages))
+        return holder if same else holder | {"messages": adapted}
+
+    def _result(self, holder: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Reduce a tool result to text, the only kind older peers support."""
+        content = holder.get("content")
+        if not isinstance(content, (list, tuple)):
+            return holder
+        given = (
+            part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") == "text"
+        )
+        texts = [text for text in given if isinstance(text, str)]
+        if len(texts) < len(content):
+            self._warn_once(
+                "results",
+                "Parts of tool results other than text are dropped: the peer does not support them.",
+            )
+        return {**holder, "content": "".join(texts)}
+
+    def _is_supported(self, message: Any) -> bool:
+        if not self._peer.thinking or not isinstance(message, Mapping) or message.get("role") != "reasoning":
+            return True
+        self._warn_once(
+            "messages", "Reasoning messages in histories are dropped: the peer does not support the role."
+        )
+        return False
+
+    def _message(self, message: Any) -> Any:
+        if not isinstance(message, Mapping):
+            return message
+        if "toolCallId" in message:
+            return self._result(message)
+        content = message.get("content")
+        if not isinstance(content, (list, tuple)):
+            return message
+        parts = [adapted for part in content if (adapted := self._part(part)) is not None]
+        same = len(parts) == len(content) and all(map(is_, parts, content))
+        return message if same else {**message, "content": parts}
+
+    def _part(self, part: Any) -> Any:
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind in ("text", "binary"):
+            return part
+        if isinstance(kind, str) and kind in MEDIA_KINDS and (binary := _binary(part)) is not None:
+            return part if self._peer.media else binary
+        self._warn_once("parts", "Parts of messages are dropped: the peer does not support their type.")
+        return None
 
     def _warn_once(self, kind: str, message: str) -> None:
         if kind not in self._warned:
@@ -380,8 +419,8 @@ _ADAPTERS: Final[dict[str, Callable[[ThinkingDowngrader, JSONObject], list[JSONO
     "REASONING_MESSAGE_CONTENT": ThinkingDowngrader._delta,
     "THINKING_TEXT_MESSAGE_CONTENT": ThinkingDowngrader._delta,
     "REASONING_ENCRYPTED_VALUE": ThinkingDowngrader._value,
-    "TOOL_CALL_RESULT": ThinkingDowngrader._result,
-    "MESSAGES_SNAPSHOT": ThinkingDowngrader._snapshot,
+    "TOOL_CALL_RESULT": lambda downgrader, event: [dict(downgrader._result(event))],
+    "MESSAGES_SNAPSHOT": lambda downgrader, event: [downgrader._with_messages(event)],
     "SUBAGENT_STARTED": ThinkingDowngrader._subagent,
     "SUBAGENT_FINISHED": ThinkingDowngrader._subagent,
     "SUBAGENT_ERROR": ThinkingDowngrader._subagent,
@@ -398,70 +437,6 @@ _TRANSLATORS: Final[dict[str, Callable[[_Phase, JSONObject], list[JSONObject]]]]
 }
 
 
-class Histories:
-    """Adapts histories to one peer.
-
-    Args:
-        peer: The peer.
-        warn_once: Called with a key and a message for each loss.
-    """
-
-    def __init__(self, peer: Peer, warn_once: Callable[[str, str], None]) -> None:
-        self._peer = peer
-        self._warn_once = warn_once
-
-    def adapt(self, holder: JSONObject) -> JSONObject:
-        """Return a copy with adapted ``messages``, or the argument if nothing changes."""
-        messages = holder.get("messages")
-        if not isinstance(messages, (list, tuple)):
-            return holder
-        adapt = [self._message(message) for message in messages if self._is_supported(message)]
-        same = len(adapt) == len(messages) and all(map(_is, adapt, messages))
-        return holder if same else holder | {"messages": adapt}
-
-    def adapt_result(self, holder: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Reduce a tool result to text, the only kind older peers support."""
-        content = holder.get("content")
-        if not isinstance(content, (list, tuple)):
-            return holder
-        texts = [text for part in content if isinstance(text := _text_of(part), str)]
-        if len(texts) < len(content):
-            self._warn_once(
-                "results",
-                "Parts of tool results other than text are dropped: the peer does not support them.",
-            )
-        return {**holder, "content": "".join(texts)}
-
-    def _is_supported(self, message: Any) -> bool:
-        if not self._peer.thinking or not isinstance(message, Mapping) or message.get("role") != "reasoning":
-            return True
-        self._warn_once(
-            "messages", "Reasoning messages in histories are dropped: the peer does not support the role."
-        )
-        return False
-
-    def _message(self, message: Any) -> Any:
-        if not isinstance(message, Mapping):
-            return message
-        if "toolCallId" in message:
-            return self.adapt_result(message)
-        content = message.get("content")
-        if not isinstance(content, (list, tuple)):
-            return message
-        parts = [adapt for part in content if (adapt := self._part(part)) is not None]
-        same = len(parts) == len(content) and all(map(_is, parts, content))
-        return message if same else {**message, "content": parts}
-
-    def _part(self, part: Any) -> Any:
-        kind = part.get("type") if isinstance(part, Mapping) else None
-        if kind in ("text", "binary"):
-            return part
-        if isinstance(kind, str) and kind in MEDIA_KINDS and (binary := _binary(part)) is not None:
-            return part if self._peer.media else binary
-        self._warn_once("parts", "Parts of messages are dropped: the peer does not support their type.")
-        return None
-
-
 def _binary(part: Mapping[str, Any]) -> JSONObject | None:
     """Convert a media part to the older "binary" kind; ``None`` if its source cannot be represented.
 
@@ -476,11 +451,3 @@ def _binary(part: Mapping[str, Any]) -> JSONObject | None:
     named = {"filename": name} if isinstance(name, str) else {}
     mime = source.get("mimeType") or f"{part['type']}/*"
     return {"type": "binary", "mimeType": mime, where: source.get("value"), **named}
-
-
-def _text_of(part: Any) -> Any:
-    return part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
-
-
-def _is(new: object, old: object) -> bool:
-    return new is old

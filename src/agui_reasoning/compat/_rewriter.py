@@ -211,14 +211,9 @@ class SSERewriter(Rewriter):
         on_fault: Callable[[RemoteProtocolError], None] | None = None,
         max_frame_bytes: int = MAX_FRAME_BYTES,
     ) -> None:
-        """Prepare for one stream.
+        """Prepare for one stream; see `Rewriter`.
 
-        Args:
-            translator: Translates each event; see `Rewriter`.
-            on_events: Called with the translated events; see `Rewriter`.
-            on_fault: Called with the error of an invalid frame; see `Rewriter`.
-            max_frame_bytes: The maximum size of a frame. Larger frames are an error; with ``on_fault`` they
-                are passed on unread.
+        Frames larger than ``max_frame_bytes`` are an error; with ``on_fault`` they are passed on unread.
         """
         super().__init__(translator, on_events=on_events, on_fault=on_fault)
         self._limit = max_frame_bytes
@@ -266,7 +261,8 @@ class SSERewriter(Rewriter):
     def _check_size(self) -> None:
         """Limit the buffered data to one frame of the maximum size."""
         size = len(self._line.rstrip(b"\r"))
-        if self._size + size > self._limit and not (self._unread or self._in_comment):
+        in_comment = self._inside_line or (not self._frame and self._line.startswith(b":"))
+        if self._size + size > self._limit and not (self._unread or in_comment):
             self._reject()
         if size and (self._unread or self._inside_line or size > self._limit):
             last = b"\r" if self._line.endswith(b"\r") else b""
@@ -282,10 +278,6 @@ class SSERewriter(Rewriter):
         self._out += b"".join(self._frame)
         self._frame, self._size = [], 0
         self._unread = True
-
-    @property
-    def _in_comment(self) -> bool:
-        return self._inside_line or (not self._frame and self._line.startswith(b":"))
 
     def _next_frame(self) -> None:
         self._frame, self._size = [], 0
@@ -334,17 +326,13 @@ class _Frame:
     def written(self, events: Sequence[Event]) -> bytes:
         """Return the frame with these events, as one or more frames; without events, its other lines."""
         if not events:
-            rest = b"".join(line for line, field in self._other_lines())
+            pairs = zip(self._lines, self._fields, strict=True)
+            rest = b"".join(line for line, field in pairs if field[0] != b"data" and field != self._old_type)
             return rest and rest + self._blank
         if len(events) > 1:
             self._complete()
         frames = [self._head(events[0]), *map(self._additional_frame, events[1:])]
         return b"".join(frame + self._blank for frame in frames)
-
-    def _other_lines(self) -> list[tuple[bytes, tuple[bytes, bytes]]]:
-        """Return the lines and fields that do not belong to the event."""
-        pairs = zip(self._lines, self._fields, strict=True)
-        return [(line, field) for line, field in pairs if field[0] != b"data" and field != self._old_type]
 
     def _complete(self) -> None:
         """Add the line endings that a truncated stream is missing."""
