@@ -78,9 +78,9 @@ class AgentClient:
         self._http = http
 
     def __repr__(self) -> str:
-        return (
-            f"AgentClient({str(httpx2.URL(self._url).copy_with(userinfo=b'', query=None, fragment=None))!r})"
-        )
+        url = httpx2.URL(self._url).copy_with(userinfo=b"", query=None, fragment=None)
+        return f"AgentClient({str(url)!r})"
+
 
     async def __aenter__(self) -> Self:
         if self._http is None:
@@ -124,8 +124,6 @@ class AgentClient:
             TruncatedRunError: The stream ends inside a run, or before one.
             RunFailedError: The last run ended with RUN_ERROR, which was yielded before.
         """
-        if self._http is None:
-            raise _closed()
 
         def make_request() -> httpx2.Request:
             run_input = conversation.run_input(
@@ -138,7 +136,7 @@ class AgentClient:
             )
             return self._request(run_input)
 
-        return RunStream(self._http, conversation, make_request)
+        return RunStream(self._opened(), conversation, make_request)
 
     def connect(self, conversation: Conversation) -> RunStream:
         """Join the newest run of a thread again, and iterate over its events; see `agui_reasoning.durable`.
@@ -157,8 +155,6 @@ class AgentClient:
             TruncatedRunError: As for `run`.
             RunFailedError: As for `run`.
         """
-        if self._http is None:
-            raise _closed()
 
         def make_request() -> httpx2.Request:
             if conversation.thread_id is None:
@@ -169,18 +165,23 @@ class AgentClient:
                 )
             return self._request(Conversation(conversation.thread_id).run_input(), "/connect")
 
-        return RunStream(self._http, conversation, make_request)
+        return RunStream(self._opened(), conversation, make_request)
+
+    def _opened(self) -> httpx2.AsyncClient:
+        if self._http is None:
+            raise LocalProtocolError(
+                "The client is not open.",
+                code="client_closed",
+                hint="Use it inside `async with`, or pass your own HTTP client.",
+            )
+        return self._http
 
     def _request(self, run_input: RunAgentInput, path: str = "") -> httpx2.Request:
-        if self._http is None:
-            raise _closed()
+        http, url = self._opened(), httpx2.URL(self._url)
         body = run_input.model_dump_json(by_alias=True).encode()
-        url = httpx2.URL(self._url)
         if path:
             url = url.copy_with(path=f"{url.path.rstrip('/')}{path}")
-        return self._http.build_request(
-            "POST", url, content=body, headers=self._headers, timeout=self._timeout
-        )
+        return http.build_request("POST", url, content=body, headers=self._headers, timeout=self._timeout)
 
 
 class RunStream(AsyncIterator[Event]):
@@ -363,42 +364,20 @@ def _error(body: bytes) -> tuple[str | None, str]:
     return code if is_code else None, message if isinstance(message, str) else ""
 
 
-def _closed() -> LocalProtocolError:
-    return LocalProtocolError(
-        "The client is not open.",
-        code="client_closed",
-        hint="Use it inside `async with`, or pass your own HTTP client.",
-    )
-
-
 # -- connections that failed
-
-
-@dataclass(frozen=True, slots=True)
-class _Why:
-    reason: Literal["dns", "tls", "refused"]
-    what: str
-    hint: str
 
 
 _MOST: Final = 32
 """The maximum number of errors that are looked at; chains can be circular."""
 
-_WHYS: Final[tuple[tuple[type[BaseException], _Why], ...]] = (
-    (gaierror, _Why("dns", "the host name could not be resolved", "Check the host in the URL, and DNS.")),
-    (
-        ssl.SSLError,
-        _Why(
-            "tls",
-            "the TLS handshake failed",
-            "Check whether the URL wants https, the certificate, and a proxy between.",
-        ),
-    ),
-    (
-        ConnectionRefusedError,
-        _Why("refused", "the connection was refused", "Check the port, and that the server is running."),
-    ),
+_REFUSED: Final = "Check the port, and that the server is running."
+_TLS: Final = "Check whether the URL wants https, the certificate, and a proxy between."
+_WHYS: Final[tuple[tuple[type[BaseException], Literal["dns", "tls", "refused"], str, str], ...]] = (
+    (gaierror, "dns", "the host name could not be resolved", "Check the host in the URL, and DNS."),
+    (ssl.SSLError, "tls", "the TLS handshake failed", _TLS),
+    (ConnectionRefusedError, "refused", "the connection was refused", _REFUSED),
 )
+"""The kinds of errors: the reason, what it means, and what to do."""
 
 
 def unreachable(what: str, error: BaseException, hint: str) -> TransportError:
@@ -412,11 +391,10 @@ def unreachable(what: str, error: BaseException, hint: str) -> TransportError:
         hint: What to do if the reason is unknown.
     """
     behind = list(_behind(error))
-    for kind, why in _WHYS:
+    for kind, reason, told, advice in _WHYS:
         if any(isinstance(one, kind) for one in behind):
-            return TransportError(
-                f"{what}: {why.what}.", code="unreachable", hint=why.hint, reason=why.reason
-            )
+            return TransportError(f"{what}: {told}.", code="unreachable", hint=advice, reason=reason)
+
     return TransportError(f"{what} ({type(error).__name__}).", code="unreachable", hint=hint)
 
 
