@@ -11,7 +11,7 @@ import builtins
 import io
 import os
 import tempfile
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -122,7 +122,8 @@ class Map(Protocol):
 
 def upgrade(thread: JSONObject) -> Done:
     """Turn the THINKING_* events of a thread into REASONING_* events."""
-    events = list(translate(thread["events"], ThinkingUpgrader(on_warning=_ignore)))
+    # Warnings are ignored: the findings of `check` say more.
+    events = list(translate(thread["events"], ThinkingUpgrader(on_warning=lambda warning: None)))
     return Done(thread | {"events": events}, {"upgraded": int(events != thread["events"])})
 
 
@@ -147,7 +148,7 @@ def rekey(thread: JSONObject) -> Done:
 
 def reduce(thread: JSONObject) -> Done:
     """Turn the events of a thread into the messages and the state that its client holds."""
-    conversation = Conversation(thread.get("threadId"), on_warning=_ignore)
+    conversation = Conversation(thread.get("threadId"), on_warning=lambda warning: None)
     for event in thread["events"]:
         conversation.receive(event)
     conversation.end_of_stream()
@@ -162,7 +163,9 @@ def check(thread: JSONObject) -> Done:
 
 def erase(thread: JSONObject) -> Done:
     """Remove the reasoning from the messages of a thread."""
-    return Done(thread | {"messages": [_wire(message) for message in erase_reasoning(thread["messages"])]})
+    erased = erase_reasoning(thread["messages"])
+    messages = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in erased]
+    return Done(thread | {"messages": messages})
 
 
 def audit(thread: JSONObject) -> Done:
@@ -232,16 +235,16 @@ def run(parts: Iterable[Part], step: Step, *, map: Map = builtins.map) -> Summar
 
 
 def _work(step: Step, part: Part) -> Summary:
-    report = None if part.target is None else _report_of(part.target)
-    if report is not None and _system(report)[0].exists(_system(report)[1]):
-        with _system(report)[0].open(_system(report)[1], "rb") as file:
-            return msgspec.json.decode(file.read(), type=Summary)
     summary = Summary(parts=1)
     threads = (_stepped(step, thread, summary) for thread in _threads(part.source))
-    if part.target is None or report is None:
-        for _ in threads:
-            pass
+    if part.target is None:
+        deque(threads, maxlen=0)
         return summary
+    report = _report_of(part.target)
+    system, path = _system(report)
+    if system.exists(path):
+        with system.open(path, "rb") as file:
+            return msgspec.json.decode(file.read(), type=Summary)
     with _written(part.target) as file:
         _write(part, file, threads)
     with _written(report) as file:
@@ -385,12 +388,3 @@ def _system(address: str) -> tuple[Any, str]:
 def _ring() -> KeyRing:
     """Return the ring of this process's environment: rings are never sent to other processes."""
     return KeyRing.from_env()
-
-
-def _wire(model: Any) -> JSONObject:
-    wire: JSONObject = model.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return wire
-
-
-def _ignore(warning: str) -> None:
-    """Ignore a warning: the findings of `check` say more."""

@@ -81,7 +81,6 @@ class AgentClient:
         url = httpx2.URL(self._url).copy_with(userinfo=b"", query=None, fragment=None)
         return f"AgentClient({str(url)!r})"
 
-
     async def __aenter__(self) -> Self:
         if self._http is None:
             self._http = await httpx2.AsyncClient().__aenter__()
