@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import ModuleType
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from ag_ui.core import DeveloperMessage, Interrupt, ResumeEntry, SystemMessage, ToolMessage, UserMessage
 
@@ -22,12 +22,7 @@ from agui_reasoning.run import Run
 
 
 def imported(module: str, framework: str, packages: str) -> ModuleType:
-    """Import a module of a framework.
-
-    Args:
-        module: The module.
-        framework: The name of the framework.
-        packages: What to install.
+    """Import a module of a framework, which is in these packages.
 
     Raises:
         ConfigurationError: The framework is not installed (``missing_framework``).
@@ -78,16 +73,9 @@ def approval(
     *,
     message: str | None = None,
     editable: bool = True,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: JSONObject | None = None,
 ) -> Interrupt:
-    """Return the interrupt of a call that needs an approval.
-
-    Args:
-        call_id: The ID of the call, which is that of the interrupt, too.
-        name: The name of the tool.
-        message: The question; by default, it names the tool.
-        editable: Whether the user may change the arguments.
-        metadata: More for the front end.
+    """Return the interrupt of a call that needs an approval, with the ID of the call.
 
     Source:
         AG-UI, interrupts: ``editedArgs`` in the schema tells that arguments can be changed.
@@ -99,7 +87,7 @@ def approval(
         message=message or f"Call {name}?",
         tool_call_id=call_id,
         response_schema={"type": "object", "properties": properties, "required": ["approved"]},
-        metadata=None if metadata is None else dict(metadata),
+        metadata=metadata,
     )
 
 
@@ -109,24 +97,16 @@ def question(
     *,
     message: str | None = None,
     schema: JSONObject | None = None,
-    metadata: Mapping[str, Any] | None = None,
+    metadata: JSONObject | None = None,
 ) -> Interrupt:
-    """Return the interrupt of a call that needs what only the user knows.
-
-    Args:
-        call_id: The ID of the call.
-        name: The name of the tool.
-        message: The question; by default, it names the tool.
-        schema: The JSON Schema of the answer.
-        metadata: More for the front end.
-    """
+    """Return the interrupt of a call that needs what only the user knows, an answer of this JSON Schema."""
     return Interrupt(
         id=_QUESTION + call_id,
         reason="input_required",
         message=message or f"What does {name} need?",
         tool_call_id=call_id,
         response_schema=schema,
-        metadata=None if metadata is None else dict(metadata),
+        metadata=metadata,
     )
 
 
@@ -167,10 +147,8 @@ class Decision(RedactedRepr):
 def decision(entry: ResumeEntry, *, editable: bool = True) -> Decision:
     """Read the answer to an `approval`. A cancelled interrupt is a refusal.
 
-    Args:
-        entry: The answer.
-        editable: Whether the user may change the arguments. If not, an approval that changes them is an
-            error: the user did not approve what would run.
+    An approval that changes arguments that are not editable is an error: the user did not approve what would
+    run.
 
     Raises:
         RemoteProtocolError: The answer has another form (``bad_answer``).
@@ -233,11 +211,8 @@ def _answer(run: Run, call: OpenCall) -> UserAnswer | None:
 def history_with(run: Run, results: Mapping[str, tuple[str, bool]]) -> History:
     """Return the history of a run with results of calls that wait, to continue where the agent stopped.
 
-    The results come last. What the user wrote after the calls stands before the response that has them.
-
-    Args:
-        run: The run.
-        results: The text of each result, and whether it is an error, by the ID of the call.
+    The results come last: the text of each, and whether it is an error, by the ID of the call. What the user
+    wrote after the calls stands before the response that has them.
     """
     items = run.history.items
     last = max((index for index, item in enumerate(items) if isinstance(item, Turn)), default=0)

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar, get_args
 from ag_ui.core import BaseEvent
 from msgspec import Struct, ValidationError, convert, structs, to_builtins
 
-from agui_reasoning._driver import AgentItem, ModelStream, PayloadReader, explain
+from agui_reasoning._driver import AgentItem, ModelStream, explain
 from agui_reasoning.deltas import CloseDelta, Delta, FinishDelta, OpaqueDelta, ResponseStart
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.parts import Opaque, Origin
@@ -24,6 +24,14 @@ class FrameworkReader(ABC):
 
     def __init__(self, run: Run) -> None:
         self._run = run
+
+    @classmethod
+    def stream(cls, source: Any) -> ModelStream:
+        """Return the model stream of what a framework yields.
+
+        An application may put AG-UI events between its events: they pass.
+        """
+        return ModelStream(source, reader=partial(_WithEvents, cls))
 
     @abstractmethod
     def receive(self, payload: Any) -> Sequence[AgentItem]:
@@ -45,22 +53,12 @@ class FrameworkReader(ABC):
         return []
 
 
-def framework_stream(source: Any, reader: Callable[[Run], PayloadReader]) -> ModelStream:
-    """Return the model stream of a framework.
-
-    Args:
-        source: What the framework yields. An application may put AG-UI events between: they pass.
-        reader: Makes what reads the framework's own events.
-    """
-    return ModelStream(source, reader=partial(_WithEvents, reader))
-
-
 class _WithEvents:
     """Passes AG-UI events on, and gives the rest to the reader of a framework."""
 
     of_framework = True
 
-    def __init__(self, reader: Callable[[Run], PayloadReader], run: Run) -> None:
+    def __init__(self, reader: Callable[[Run], FrameworkReader], run: Run) -> None:
         reading = reader(run)
         self.receive, self.whole = partial(_read, reading.receive), partial(_read, reading.whole)
         self.close = partial(_read, reading.close)
@@ -122,9 +120,7 @@ def events_in(value: Any) -> Iterator[BaseEvent]:
 def gemini_signature(value: str, attach: str) -> Opaque:
     """Return a signature of Gemini, which frameworks keep as base64 beside what it signs.
 
-    Args:
-        value: Its base64.
-        attach: What it signs: ``self``, ``text`` or ``tool_call:<id>``.
+    It signs ``self``, ``text`` or ``tool_call:<id>``.
     """
     return Opaque("gemini.thought_signature", value, "base64", attach)
 

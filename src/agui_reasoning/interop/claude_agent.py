@@ -42,7 +42,7 @@ from agui_reasoning.interop._client import (
     imported,
 )
 from agui_reasoning.interop._messages import result_part, text_or_media
-from agui_reasoning.interop._stream import FrameworkReader, Subagents, framework_stream
+from agui_reasoning.interop._stream import FrameworkReader, Subagents
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.request import History
 from agui_reasoning.run import Run
@@ -78,7 +78,7 @@ def stream(source: Any) -> ModelStream:
     Source:
         claude-agent-sdk 0.2.187: a message contains one content block; those of partial messages repeat.
     """
-    return framework_stream(source, _QueryReader)
+    return _QueryReader.stream(source)
 
 
 def offer_tools(run: Run, options: Any, *, ask_first: Collection[str] = ()) -> Any:

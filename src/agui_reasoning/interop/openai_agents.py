@@ -24,7 +24,7 @@ from agui_reasoning.interop._client import (
     imported,
 )
 from agui_reasoning.interop._messages import responses_in, result_part
-from agui_reasoning.interop._stream import FrameworkReader, framework_stream
+from agui_reasoning.interop._stream import FrameworkReader
 from agui_reasoning.providers.payload import JSONObject, plain
 from agui_reasoning.request import History
 from agui_reasoning.run import Run
@@ -60,7 +60,7 @@ def stream(result: Any) -> ModelStream:
     Source:
         openai-agents 0.24: closing ``stream_events()`` does not stop the run, ``cancel()`` does.
     """
-    return framework_stream(_Events(result) if hasattr(result, "stream_events") else result, _ResultReader)
+    return _ResultReader.stream(_Events(result) if hasattr(result, "stream_events") else result)
 
 
 def input_items(run: Run, *, store: bool | None = None) -> list[JSONObject]:

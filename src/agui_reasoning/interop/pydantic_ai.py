@@ -47,13 +47,7 @@ from agui_reasoning.interop._client import (
     wrong_answer,
 )
 from agui_reasoning.interop._messages import Media, result_part, text_or_media
-from agui_reasoning.interop._stream import (
-    FrameworkReader,
-    OpenResponse,
-    Subagents,
-    events_in,
-    framework_stream,
-)
+from agui_reasoning.interop._stream import FrameworkReader, OpenResponse, Subagents, events_in
 from agui_reasoning.parts import Channel, Opaque, Origin, Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers.encoding import MessageContent
 from agui_reasoning.providers.payload import JSONObject, compact_json
@@ -83,7 +77,7 @@ def stream(source: Any) -> ModelStream:
     Source:
         pydantic-ai 2.68: parts arrive as part_start, part_delta and part_end events.
     """
-    return framework_stream(source, _AgentReader)
+    return _AgentReader.stream(source)
 
 
 def message_history(run: Run, *, deferred_tool_results: Any = None) -> list[Any]:

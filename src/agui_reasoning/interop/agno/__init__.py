@@ -10,7 +10,6 @@ from typing import Any, Final
 from agui_reasoning._driver import ModelStream
 from agui_reasoning.interop._client import answered_calls, front_end_tools, history_with, imported
 from agui_reasoning.interop._messages import request_for
-from agui_reasoning.interop._stream import framework_stream
 from agui_reasoning.interop.agno._read import TeamReader
 from agui_reasoning.interop.agno._write import (
     WRITTEN,
@@ -51,7 +50,7 @@ def stream(source: Any) -> ModelStream:
         agno 3.1.10: the content blocks of Anthropic come again, whole and in order, as the last content; only
         there is redacted thinking told from text, and calls have their places.
     """
-    return framework_stream(source, TeamReader)
+    return TeamReader.stream(source)
 
 
 def messages(run: Run) -> list[Any]:

@@ -14,7 +14,6 @@ from ag_ui.core import UserMessage
 from agui_reasoning._driver import ModelStream
 from agui_reasoning.interop._client import client_results, front_end_tools, history_without, imported
 from agui_reasoning.interop._messages import request_for
-from agui_reasoning.interop._stream import framework_stream
 from agui_reasoning.interop.langchain._read import MessageReader
 from agui_reasoning.interop.langchain._write import WRITTEN, front_end_tool, message_dicts, resumed
 from agui_reasoning.providers.payload import JSONObject
@@ -47,7 +46,7 @@ def stream(source: Any) -> ModelStream:
         langchain-core 1.7, langgraph 1.2: the mode yields pairs of a message chunk and its metadata, in which
         only the name of the node tells that a model speaks inside a tool.
     """
-    return framework_stream(source, MessageReader)
+    return MessageReader.stream(source)
 
 
 def messages(run: Run, *, store: bool | None = None) -> list[JSONObject]:
