@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from mimetypes import guess_type
 from typing import Any, Final, TypeAlias
@@ -94,13 +95,8 @@ def request_for(
 ) -> ProviderRequest:
     """Return the request of a run whose conversation a framework is given.
 
-    Args:
-        run: The run.
-        known: The APIs whose own blocks have a place in the messages of the framework. For others, the
-            request is one of Chat Completions, which has no reasoning.
-        framework: The name of the framework.
-        history: The conversation; default is that of the run.
-        store: For ``openai-responses``: whether the provider stores responses.
+    The blocks of ``known`` APIs have a place in the messages of the framework. For others, the request is one
+    of Chat Completions, which has no reasoning. ``history`` and ``store`` are those of `Run.request`.
 
     Raises:
         ConfigurationError: The run has no API (``no_api``).
@@ -112,41 +108,35 @@ def request_for(
         return run.request(tools=(), store=store, history=history)
     lost = sum(entry.outcome != "dropped" for entry in run.request(tools=(), history=history).report)
     if lost:
-        left_out = (
-            f"{lost} reasoning unit(s) are left out: messages of {framework} have no known place for those"
-        )
-        run.warn_once([f"{left_out} of {run.api}."])
+        place = f"messages of {framework} have no known place for those of {run.api}"
+        run.warn_once([f"{lost} reasoning unit(s) are left out: {place}."])
     return run.request(api="openai-chat", provider="openai", tools=(), history=history)
 
 
 # -- messages of blocks: Anthropic and Bedrock
 
 
-class _Blocks(Struct, frozen=True):
-    """How an API writes calls and results among the blocks of a message."""
-
-    call: Callable[[JSONObject], FunctionCall | None]
-    result: Callable[[JSONObject], Result | None]
-
-    def __call__(self, request: ProviderRequest) -> Iterator[Exchange]:
-        if system := request.body.get("system"):
-            yield Told("system", system)
-        for message in request.body["messages"]:
-            blocks = message["content"]
-            if message["role"] == "assistant":
-                yield Answer(blocks, [call for call in map(self.call, blocks) if call is not None])
-            elif isinstance(blocks, str):
-                yield Told("user", blocks)
-            else:
-                yield from self._told(blocks)
-
-    def _told(self, blocks: list[JSONObject]) -> Iterator[Exchange]:
-        read = (self.result(block) or block for block in blocks)
-        for is_told, group in groupby(read, lambda one: isinstance(one, dict)):
-            if is_told:
-                yield Told("user", list(group))
-            else:
-                yield from group  # type: ignore[misc] # results
+def _blocks(
+    call_in: Callable[[JSONObject], FunctionCall | None],
+    result_in: Callable[[JSONObject], Result | None],
+    request: ProviderRequest,
+) -> Iterator[Exchange]:
+    """Read messages, of whose blocks some are calls and results."""
+    if system := request.body.get("system"):
+        yield Told("system", system)
+    for message in request.body["messages"]:
+        blocks = message["content"]
+        if message["role"] == "assistant":
+            yield Answer(blocks, [call for call in map(call_in, blocks) if call is not None])
+        elif isinstance(blocks, str):
+            yield Told("user", blocks)
+        else:
+            read = (result_in(block) or block for block in blocks)
+            for is_told, group in groupby(read, lambda one: isinstance(one, dict)):
+                if is_told:
+                    yield Told("user", list(group))
+                else:
+                    yield from group
 
 
 def _anthropic_call(block: JSONObject) -> FunctionCall | None:
@@ -236,18 +226,18 @@ _OUTPUTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
 def _responses(request: ProviderRequest) -> Iterator[Exchange]:
     for is_response, items in responses_in(request.body["input"]):
         if is_response:
-            calls = [item for item in items if item.get("type") == "function_call"]
-            yield Answer(items, list(map(_called, calls)))
+            calls = [
+                FunctionCall(item["call_id"], item["name"], load(item["arguments"] or "{}"))
+                for item in items
+                if item.get("type") == "function_call"
+            ]
+            yield Answer(items, calls)
             continue
         for item in items:
             if "output" in item:
                 yield Result(item["call_id"], item["output"])
             else:
                 yield Told(item["role"], item["content"])
-
-
-def _called(item: JSONObject) -> FunctionCall:
-    return FunctionCall(item["call_id"], item["name"], load(item["arguments"] or "{}"))
 
 
 def responses_in(items: Iterable[JSONObject]) -> Iterator[tuple[bool, list[JSONObject]]]:
@@ -259,17 +249,15 @@ def responses_in(items: Iterable[JSONObject]) -> Iterator[tuple[bool, list[JSONO
     Yields:
         Whether the items are a response, and the items.
     """
-    for is_response, group in groupby(items, _is_of_the_model):
-        yield is_response, list(group)
-
-
-def _is_of_the_model(item: Mapping[str, Any]) -> bool:
-    return item.get("role") not in _SPEAKERS and item.get("type") not in _OUTPUTS
+    for told, group in groupby(
+        items, lambda one: one.get("role") in _SPEAKERS or one.get("type") in _OUTPUTS
+    ):
+        yield not told, list(group)
 
 
 _READERS: Final[Mapping[str, Callable[[ProviderRequest], Iterator[Exchange]]]] = {
-    "anthropic-messages": _Blocks(_anthropic_call, _anthropic_result),
-    "bedrock-converse": _Blocks(_bedrock_call, _bedrock_result),
+    "anthropic-messages": partial(_blocks, _anthropic_call, _anthropic_result),
+    "bedrock-converse": partial(_blocks, _bedrock_call, _bedrock_result),
     "gemini": _gemini,
     "openai-chat": _chat,
     "openai-responses": _responses,
@@ -378,12 +366,8 @@ def _media_type(fields: Mapping[str, Any]) -> str:
 def result_part(call_id: str, content: Any, *, failed: bool = False) -> ToolResultPart:
     """Return the result of a tool: text, or AG-UI content parts if there is media.
 
-    Blocks that are neither text nor media become JSON, so that nothing is lost.
-
-    Args:
-        call_id: The ID of the call.
-        content: What the tool returned: text, a list of content blocks, or other JSON.
-        failed: Whether its last text says why it failed.
+    The content is text, a list of content blocks, or other JSON. Blocks that are neither text nor media
+    become JSON, so that nothing is lost. The last text of a tool that failed says why.
     """
     told = _result(content)
     texts = [told] if isinstance(told, str) else [part.text for part in told if isinstance(part, TextPart)]
