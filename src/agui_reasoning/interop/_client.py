@@ -38,9 +38,12 @@ def imported(module: str, framework: str, packages: str) -> ModuleType:
 # -- tools
 
 
-def front_end_tools(run: Run) -> list[JSONObject]:
-    """Return the tools of the input: ``name``, ``description`` and ``parameters``, a JSON Schema, of each."""
-    names = "name", "description", "parameters"
+def front_end_tools(run: Run, parameters: str = "parameters") -> list[JSONObject]:
+    """Return ``name``, ``description`` and ``parameters``, a JSON Schema, of each tool of the input.
+
+    The last one has the name of the framework.
+    """
+    names = "name", "description", parameters
     return tools_of(run.input.tools or (), lambda *values: dict(zip(names, values, strict=True)))
 
 

@@ -123,10 +123,7 @@ def offer_tools(run: Run, options: Any, *, ask_first: Collection[str] = ()) -> A
     if not any(getattr(agent, "mcpServers", None) for agent in (options.agents or {}).values()):
         _ASKED[run] = ask_first  # those of subagents' own servers are not told
     calls = _WaitingCalls(run, ask_first)
-    tools = [
-        sdk.SdkMcpTool(tool["name"], tool["description"], tool["parameters"], calls.answer)
-        for tool in front_end_tools(run)
-    ]
+    tools = [sdk.SdkMcpTool(**tool, handler=calls.answer) for tool in front_end_tools(run, "input_schema")]
     server = sdk.create_sdk_mcp_server(_SERVER, tools=tools)
     hooks = dict(options.hooks or {})
     hooks["PreToolUse"] = [*hooks.get("PreToolUse", ()), sdk.HookMatcher(hooks=[calls.before])]

@@ -150,14 +150,12 @@ def tools(run: Run) -> list[Any]:
     made = imported(*_FRAMEWORK).FunctionTool
     return [
         made(
-            name=tool["name"],
-            description=tool["description"],
-            params_json_schema=tool["parameters"],
+            **tool,
             on_invoke_tool=_run_by_the_front_end,
             strict_json_schema=False,
             needs_approval=True,
         )
-        for tool in front_end_tools(run)
+        for tool in front_end_tools(run, "params_json_schema")
     ]
 
 

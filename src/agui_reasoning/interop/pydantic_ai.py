@@ -6,16 +6,7 @@ Pydantic AI is imported by the functions that build its classes, not by `stream`
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import (
-    AsyncIterable,
-    Awaitable,
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
@@ -104,11 +95,10 @@ def message_history(run: Run, *, deferred_tool_results: Any = None) -> list[Any]
     """
     adapter = imported("pydantic_ai.messages", *_FRAMEWORK).ModelMessagesTypeAdapter
     given = deferred_tool_results
-    deferred = {*given.calls, *given.approvals} if given else set()
+    deferred = frozenset({*given.calls, *given.approvals} if given else ())
     history = history_without(run, deferred) if deferred else None
     conversation = run.request(tools=(), history=history).conversation
-    written = _message_dicts(conversation, run.warn_once, deferred)
-    messages: list[Any] = adapter.validate_python(written)
+    messages: list[Any] = adapter.validate_python(_message_dicts(conversation, run.warn_once, deferred))
     return messages
 
 
@@ -169,14 +159,7 @@ def toolset(run: Run) -> Any:
     """
     made = imported("pydantic_ai.toolsets", *_FRAMEWORK).ExternalToolset
     definition = imported("pydantic_ai.tools", *_FRAMEWORK).ToolDefinition
-    return made(
-        [
-            definition(
-                name=tool["name"], description=tool["description"], parameters_json_schema=tool["parameters"]
-            )
-            for tool in front_end_tools(run)
-        ]
-    )
+    return made([definition(**tool) for tool in front_end_tools(run, "parameters_json_schema")])
 
 
 def subagent(context: Any, name: str) -> Callable[[Any, AsyncIterable[Any]], Awaitable[None]]:
@@ -372,10 +355,6 @@ class _AgentReader(FrameworkReader):
             return []
         return self._response.end_unit()
 
-    def _tools_begin(self, event: Any) -> list[Delta]:
-        """End the response before its tools run: one that raises ends the run."""
-        return self._response.end()
-
     def _result(self, event: Any) -> list[AgentItem]:
         part = event.part
         failed = getattr(part, "outcome", "success") in _FAILED
@@ -493,8 +472,8 @@ _EVENTS: Final[Mapping[str, Callable[[_AgentReader, Any], Sequence[AgentItem]]]]
     "part_start": _AgentReader._start,
     "part_delta": _AgentReader._delta,
     "part_end": _AgentReader._end,
-    "function_tool_call": _AgentReader._tools_begin,
-    "output_tool_call": _AgentReader._tools_begin,
+    # The response ends before its tools run: one that raises ends the run.
+    **dict.fromkeys(("function_tool_call", "output_tool_call"), lambda reader, _: reader._response.end()),
     "function_tool_result": _AgentReader._result,
     "output_tool_result": _AgentReader._result,
     "custom": _AgentReader._custom,
@@ -541,21 +520,19 @@ _LEFT_OUT: Final = "Tools that the provider runs itself, and its own blocks, are
 
 
 def _message_dicts(
-    conversation: PreparedConversation, warn: Callable[[list[str]], None], deferred: Collection[str] = ()
+    conversation: PreparedConversation,
+    warn: Callable[[list[str]], None],
+    deferred: frozenset[str] = frozenset(),
 ) -> list[JSONObject]:
     """Write the messages, in the form that ``ModelMessagesTypeAdapter`` validates.
 
-    Args:
-        conversation: The conversation of a request.
-        warn: Called with a sentence if something has no place in these messages.
-        deferred: The IDs of calls that the last response leaves without a result.
+    The last response leaves calls that are deferred without a result.
     """
-    provider = conversation.target.provider
-    items = conversation.items
+    provider, items = conversation.target.provider, conversation.items
     written: list[JSONObject] = []
     for item in items:
         if isinstance(item, PreparedResponse):
-            written += _exchange(item, conversation.target, deferred if item is items[-1] else ())
+            written += _exchange(item, conversation.target, deferred if item is items[-1] else frozenset())
             if not all(map(_has_place, item.parts)):
                 warn([_LEFT_OUT])
         elif isinstance(item, UserMessage):
@@ -566,7 +543,7 @@ def _message_dicts(
     return written
 
 
-def _exchange(item: PreparedResponse, target: Origin, deferred: Collection[str]) -> Iterator[JSONObject]:
+def _exchange(item: PreparedResponse, target: Origin, deferred: frozenset[str]) -> Iterator[JSONObject]:
     """Write a response, and the results of its calls."""
     spelling = _SPELLINGS.get(target.api or "", _Spelling())
     parts = [

@@ -127,15 +127,8 @@ def tools(run: Run) -> list[Any]:
         langgraph 1.2: ``interrupt`` needs no checkpointer to end a run; other tasks of the step finish.
     """
     made = front_end_tool()
-    return [
-        made(
-            name=tool["name"],
-            description=tool["description"],
-            args_schema=tool["parameters"],
-            result_of=partial(_result_of, run),
-        )
-        for tool in front_end_tools(run)
-    ]
+    result_of = partial(_result_of, run)
+    return [made(**tool, result_of=result_of) for tool in front_end_tools(run, "args_schema")]
 
 
 def _result_of(run: Run, call_id: str) -> Any:
