@@ -136,9 +136,6 @@ def prompt(run: Run) -> str | AsyncIterator[JSONObject] | None:
 
     That is what the user said after the last answer: the session has the rest.
 
-    Args:
-        run: The run.
-
     Returns:
         The text; or a message of the SDK, in an asynchronous iterator, if there are images or documents.
         ``None`` if the input has no message of the user, but a result of the front end, or the answer to an
@@ -159,10 +156,8 @@ def prompt(run: Run) -> str | AsyncIterator[JSONObject] | None:
             code="bad_input",
             hint="Send what is new last: the session of the SDK takes nothing else.",
         )
-    history = History(tuple(new))
-    blocks = run.request(api=_API, provider="anthropic", tools=(), history=history).body["messages"][0][
-        "content"
-    ]
+    request = run.request(api=_API, provider="anthropic", tools=(), history=History(tuple(new)))
+    blocks = request.body["messages"][0]["content"]
     if all(block["type"] == "text" for block in blocks):
         return "\n\n".join(block["text"] for block in blocks)
     return _message(blocks)
@@ -177,9 +172,6 @@ def session_id(run: Run) -> str | None:
 
     With keys, the ID is encrypted for the thread and the tenant of the run. Without keys it is the client's
     word: check that the session belongs to the user.
-
-    Args:
-        run: The run.
 
     Returns:
         The ID for ``ClaudeAgentOptions(resume=…)``; ``None`` to start a session.
@@ -202,9 +194,6 @@ def session_options(run: Run) -> dict[str, str]:
     So edited and regenerated messages are followed: what came after them is not resumed. The session keeps
     it as another branch.
 
-    Args:
-        run: The run.
-
     Returns:
         ``resume``, and ``resume_session_at`` if the shared state tells where, for ``ClaudeAgentOptions``;
         empty to start a session.
@@ -212,12 +201,10 @@ def session_options(run: Run) -> dict[str, str]:
     Source:
         claude-agent-sdk 0.2.187: a session can be resumed at any message, and keeps the UUIDs of all.
     """
-    session, turns = session_id(run), _turns(run)
-    earlier = _earlier_messages(run)
+    session, turns, earlier = session_id(run), _turns(run), _earlier_messages(run)
     if session is None or (turns and not earlier):
         return {}
-    ends = (turns[message.id] for message in reversed(earlier) if message.id in turns)
-    end = next(ends, None)
+    end = next((turns[message.id] for message in reversed(earlier) if message.id in turns), None)
     return {"resume": session} | ({} if end is None else {"resume_session_at": end})
 
 
@@ -255,10 +242,13 @@ class _QueryReader(FrameworkReader):
         return [*self._subagents.end(), *self._agent.close()]
 
     def _remember(self, session: str | None) -> Sequence[AgentItem]:
+        """Write the ID into the shared state; a patch needs an object to apply to."""
         if session is None or session == self._session:
             return []
-        self._session = session
-        return [_remembered(self._run, session)]
+        self._session, run = session, self._run
+        value = session if run.keys is None else run.keys.encrypt(session.encode(), _binding(run))
+        has_object = isinstance(run.input.state, dict)
+        return [_added(_STATE, value) if has_object else StateSnapshotEvent(snapshot={_STATE: value})]
 
     def _of_session(self, message: Any) -> Sequence[AgentItem]:
         """Check the names of tools that need an approval as soon as the SDK tells which there are."""
@@ -439,26 +429,13 @@ def _binding(run: Run) -> Binding:
     return Binding(run.input.thread_id, tenant=run.tenant, entity_id=_STATE)
 
 
-def _remembered(run: Run, session: str) -> AgentItem:
-    """Write the ID into the shared state; a patch needs an object to apply to."""
-    value = session if run.keys is None else run.keys.encrypt(session.encode(), _binding(run))
-    if isinstance(run.input.state, dict):
-        return _added(_STATE, value)
-    return StateSnapshotEvent(snapshot={_STATE: value})
-
-
 def _added(member: str, value: Any) -> AgentItem:
     change = {"op": "add", "path": f"/{member}", "value": value}
     return StateDeltaEvent.model_validate({"delta": [change]})
 
 
 def _ended_turn(run: Run, end: str | None) -> Sequence[AgentItem]:
-    """Tell where an answer ends, beside the earlier answers that the client has.
-
-    Args:
-        run: The run.
-        end: The UUID of the last message of the answer.
-    """
+    """Tell which message ends an answer, beside the earlier answers that the client has."""
     asked = next((one for one in reversed(run.input.messages) if isinstance(one, UserMessage)), None)
     if end is None or asked is None:
         return []

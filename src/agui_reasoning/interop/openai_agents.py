@@ -135,9 +135,6 @@ def tools(run: Run) -> list[Any]:
     They need approval, so a call of one of them ends the run of the SDK, when all other calls of the same
     answer have their results. The front end answers in its next input.
 
-    Args:
-        run: The run.
-
     Returns:
         The SDK's function tools.
 

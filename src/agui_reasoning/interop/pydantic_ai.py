@@ -110,9 +110,6 @@ def resume(run: Run) -> Any:
     tells the model why not, and a cancelled interrupt is a refusal. The answer to a question is the result of
     the call.
 
-    Args:
-        run: The run.
-
     Returns:
         ``DeferredToolResults``; ``None`` if the user answered nothing.
 
@@ -147,9 +144,6 @@ def toolset(run: Run) -> Any:
 
     The agent needs ``DeferredToolRequests`` among its output types. It runs its own tools, and then ends with
     the calls that the front end answers in its next input.
-
-    Args:
-        run: The run.
 
     Returns:
         An ``ExternalToolset``; empty if the front end has no tools.

@@ -123,9 +123,6 @@ def tools(run: Run) -> list[Any]:
     A call of one of them pauses the run of Agno, when all other calls of the same answer have their results.
     The run of the agent then ends, and the front end answers in its next input.
 
-    Args:
-        run: The run.
-
     Returns:
         Agno's functions, with ``external_execution``.
 

@@ -114,9 +114,6 @@ def tools(run: Run) -> list[Any]:
     ``agui_tool_call``, and the call's result is what it is resumed with. If a graph goes on that called one
     of them beside a call that a person reviewed, the tool returns the result in the input.
 
-    Args:
-        run: The run.
-
     Returns:
         LangChain's tools.
 
