@@ -113,7 +113,12 @@ def read_messages(
         >>> [type(part).__name__ for part in read_messages([answer]).turns[0].parts]
         ['ReasoningPart', 'TextPart']
     """
-    return _read_stored(stored, Origin(provider, "litellm", model), new_id or new_uuid)
+    reader = _StoredReader(Origin(provider, "litellm", model), new_id or new_uuid)
+    for message in stored:
+        reader.read(plain_event(message))
+    for sentence in reader.warnings:
+        warnings.warn(sentence, AGUIReasoningWarning, stacklevel=2)
+    return History(tuple(reader.close()))
 
 
 @shows_options(RunOptions, RunSettings)
@@ -184,23 +189,9 @@ _MODELS_ITEMS: Final = frozenset({"reasoning", "function_call"})
 """The items of a response that are not messages."""
 
 
-def _read_stored(stored: Iterable[Any], origin: Origin, new_id: Callable[[], str]) -> History:
-    """Read stored messages; consecutive items of the model are one response.
-
-    Raises:
-        DecodeError: A message does not have one of the forms (``bad_payload``).
-    """
-    reader = _StoredReader(origin, new_id)
-    for message in stored:
-        reader.read(plain_event(message))
-    for sentence in reader.warnings:
-        warnings.warn(sentence, AGUIReasoningWarning, stacklevel=3)
-    return History(tuple(reader.close()))
-
-
 @dataclass(slots=True)
 class _StoredReader:
-    """Reads messages in order.
+    """Reads messages in order; consecutive items of the model are one response.
 
     Attributes:
         origin: The producer of the model's messages.
@@ -369,14 +360,10 @@ def message_fields(run: Run, system: str | None = None, history: History | None 
     return [_fields(message, run) for message in with_names(request.body["messages"])]
 
 
-def _functions(message: JSONObject) -> list[JSONObject]:
-    return [call for call in message.get("tool_calls") or () if call["type"] == "function"]
-
-
 def _fields(message: JSONObject, run: Run) -> JSONObject:
     items = message.get("reasoning_items") or []
     fields: JSONObject = {"role": message["role"], "content": _fields_of_content(message.get("content"))}
-    if calls := _functions(message):
+    if calls := [call for call in message.get("tool_calls") or () if call["type"] == "function"]:
         origin = "responses" if items else "completion"
         fields["tool_calls"] = [{"id": call["id"], **call["function"], "origin": origin} for call in calls]
     if call_id := message.get("tool_call_id"):
@@ -384,15 +371,12 @@ def _fields(message: JSONObject, run: Run) -> JSONObject:
     for name in ("reasoning_content", "thinking_blocks"):
         fields |= {name: message[name]} if message.get(name) else {}
     if items:
-        fields["responses_reasoning_item"] = _item(items[-1])
+        item, summary = items[-1], [part["text"] for part in items[-1]["summary"]]
+        kept = {"id": item.get("id"), "summary": summary, "encrypted_content": item["encrypted_content"]}
+        fields["responses_reasoning_item"] = kept
     if len(items) > 1:
         run.warn_once(["An OpenHands message holds one reasoning item; those before the last are left out."])
     return fields
-
-
-def _item(item: JSONObject) -> JSONObject:
-    summary = [part["text"] for part in item["summary"]]
-    return {"id": item.get("id"), "summary": summary, "encrypted_content": item["encrypted_content"]}
 
 
 def _fields_of_content(content: Any) -> list[JSONObject]:

@@ -109,14 +109,11 @@ def model_parts(
 ) -> list[Part]:
     """Decode what the model said like a LiteLLM message, which prefers blocks to the string.
 
-    Args:
-        text: The text before a call, or the answer.
-        reasoning: Reasoning as one string.
-        blocks: Reasoning as Anthropic's blocks.
-        item: Reasoning as an item of the Responses API.
+    The reasoning is one string, Anthropic's blocks or an item of the Responses API; the text is that before a
+    call, or the answer.
     """
     message: JSONObject = {"role": "assistant", "content": text or None}
-    first = [] if not item else [item_part(item)]
+    first = [item_part(item)] if item else []
     if blocks := list(blocks):
         message["thinking_blocks"] = blocks
     if reasoning and not any(part.segments for part in first):
@@ -285,14 +282,6 @@ def _observation_event(event: JSONObject) -> ActionResult:
     return _result(string(event, "tool_call_id"), event.get("action_id"), "\n".join(pieces), images)
 
 
-def _error_event(event: JSONObject) -> ActionResult:
-    return _failed(event, string(event, "error"))
-
-
-def _rejection(event: JSONObject) -> ActionResult:
-    return _failed(event, f"Action rejected: {string(event, 'rejection_reason')}")
-
-
 def _failed(event: JSONObject, error: str) -> ActionResult:
     result = _result(string(event, "tool_call_id"), event.get("action_id"), error)
     return replace(result, part=structs.replace(result.part, error=error if error.strip() else None))
@@ -322,10 +311,12 @@ def _images(content: Any) -> Iterator[str]:
 
 _SDK: Final[Mapping[str, Callable[[JSONObject], Meaning | None]]] = {
     "ActionEvent": _action_event,
-    "AgentErrorEvent": _error_event,
+    "AgentErrorEvent": lambda event: _failed(event, string(event, "error")),
     "MessageEvent": _message_event,
     "ObservationEvent": _observation_event,
-    "UserRejectObservation": _rejection,
+    "UserRejectObservation": lambda event: _failed(
+        event, f"Action rejected: {string(event, 'rejection_reason')}"
+    ),
 }
 
 
@@ -393,10 +384,8 @@ class EventReader(FrameworkReader):
     def __init__(self, run: Run, *, records: bool = False, new_id: Callable[[], str] = new_uuid) -> None:
         """Start before the first event.
 
-        Args:
-            run: The run whose API, provider and model are the origin of the model output.
-            records: Whether to put a RAW event before the events of each dict, so that it can be restored.
-            new_id: Creates the IDs of input messages, and of calls whose event has no ID.
+        With ``records``, the events of each dict follow a RAW event from which it can be restored. ``new_id``
+        creates the IDs of input messages, and of calls whose event has no ID.
         """
         super().__init__(run)
         self._records = records
@@ -424,7 +413,7 @@ class EventReader(FrameworkReader):
             return self._read_output(meaning, placed)
         if isinstance(meaning, ModelInput):
             return self._read_input(meaning, placed)
-        call_id = self._answered(meaning) if meaning is not None else None
+        call_id = None if meaning is None else self._answered(meaning)
         if meaning is None or call_id is None:
             return [self._custom(placed.event)]
         self._response = None

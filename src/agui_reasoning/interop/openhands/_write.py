@@ -37,13 +37,10 @@ SOURCE: Final = "openhands"
 def record_event(
     event: JSONObject, visible_texts: Sequence[str], arguments: int | None, place: int | None
 ) -> RawEvent:
-    """Write the record of an event.
+    """Write the record of an event, whose texts the next events show in order.
 
-    Args:
-        event: The event dict.
-        visible_texts: The texts that the next events show, in order.
-        arguments: The number of the text with ``args`` as JSON.
-        place: The number of the event in its stream, if it was moved forward.
+    One of these, by its number, is ``args`` as JSON. An event that was moved forward has the number of its
+    place in the stream.
     """
     record = _short(event, visible_texts, arguments)
     if compact_json(_rebuilt(record, visible_texts), sort_keys=True) != compact_json(event, sort_keys=True):
@@ -202,10 +199,8 @@ _KINDS: Final[Mapping[type, str]] = {
 
 def _restore(entry: _Recorded, dicts: _Dicts, late: list[tuple[int, JSONObject]]) -> None:
     """Restore an event; if shown texts are missing, write the available entities instead."""
-    texts = [one.text for one in entry.entities]
     try:
-        event = _rebuilt(entry.record, texts)
-        place = entry.record.get("place")
+        event = _rebuilt(entry.record, [one.text for one in entry.entities])
     except (KeyError, IndexError, TypeError, ValueError):
         for one in entry.entities:
             dicts.show(one)
@@ -213,7 +208,7 @@ def _restore(entry: _Recorded, dicts: _Dicts, late: list[tuple[int, JSONObject]]
     for one in entry.entities:
         if one.kind == "call":
             dicts.note_call(one, event)
-    if isinstance(place, int):
+    if isinstance(place := entry.record.get("place"), int):
         dicts.flush()
         late.append((place, event))
     else:
@@ -231,7 +226,6 @@ class _Dicts:
         self._next = 0
 
     def show(self, one: _Entity) -> None:
-        """Write an entity without a record."""
         _WRITERS[one.kind](self, one)
 
     def add(self, event: JSONObject) -> None:
@@ -243,7 +237,6 @@ class _Dicts:
         return self._written
 
     def note_call(self, one: _Entity, event: JSONObject) -> None:
-        """Store the action event of a call."""
         self._actions[one.id] = event.get("id"), str(event.get("action") or one.name)
 
     def flush(self) -> None:
@@ -294,9 +287,9 @@ class _Dicts:
     def _answer(self, one: _Entity) -> None:
         self.flush()
         cause, name = self._actions.get(one.id, (None, one.name or "null"))
-        event = {"id": self._next, "source": "environment"}
-        event |= {"cause": cause, "observation": name, "content": one.text, "extras": {}}
-        self._append(event | {"tool_call_metadata": {"tool_call_id": one.id}})
+        event = {"id": self._next, "source": "environment", "cause": cause, "observation": name}
+        event |= {"content": one.text, "extras": {}, "tool_call_metadata": {"tool_call_id": one.id}}
+        self._append(event)
 
 
 _SOURCES: Final = {"assistant": "agent", "user": "user"}
