@@ -136,14 +136,9 @@ class _Runtime:
         return await tenant_by(self.tenant, request)
 
     async def info(self, request: Request, tenant: str) -> Response:
-        """Describe the runtime."""
-        return _json(self._info())
-
-    def _info(self) -> JSONObject:
-        described = {name: {"name": name, "description": "", "className": "Agent"} for name in self.agents}
-        return {
+        described = {
             "version": __version__,
-            "agents": described,
+            "agents": {name: {"name": name, "description": "", "className": "Agent"} for name in self.agents},
             "mode": "sse",
             "audioFileTranscriptionEnabled": False,
             "threadEndpoints": {"list": True, "inspect": True, "mutations": False, "realtimeMetadata": False},
@@ -152,17 +147,15 @@ class _Runtime:
             "openGenerativeUIEnabled": False,
             "telemetryDisabled": True,
         }
+        return _json(described)
 
     async def run(self, request: Request, tenant: str) -> Response:
-        """Start a run."""
         return await self._run(request.path_params["agent_id"], await _body(request), tenant)
 
     async def connect(self, request: Request, tenant: str) -> Response:
-        """Join a thread."""
         return await self._connect(request.path_params["agent_id"], await _body(request), tenant)
 
     async def stop(self, request: Request, tenant: str) -> Response:
-        """Stop a thread's run."""
         named = await _body(request, {})
         return await self._stop(request.path_params["thread_id"], _text(named, "runId"), tenant)
 
@@ -172,7 +165,7 @@ class _Runtime:
         params, body = envelope.get("params") or {}, envelope.get("body") or {}
         agent_id, thread_id = _text(params, "agentId") or "", _text(params, "threadId") or ""
         if envelope.get("method") == "info":
-            return _json(self._info())
+            return await self.info(request, tenant)
         if envelope.get("method") == "agent/run":
             return await self._run(agent_id, body, tenant)
         if envelope.get("method") == "agent/connect":
@@ -186,7 +179,6 @@ class _Runtime:
         )
 
     async def threads(self, request: Request, tenant: str) -> Response:
-        """List the stored threads."""
         agent_id = request.query_params.get("agentId", "default")
         found = [_listed(info, agent_id) for info in await self.runs.threads(tenant)]
         return _json({"threads": found, "nextCursor": None})
@@ -196,10 +188,8 @@ class _Runtime:
         conversation = await self.runs.conversation(request.path_params["thread_id"], tenant)
         if what == "state":
             return _json({"state": conversation.state})
-        dumped = (
-            one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in conversation.messages
-        )
-        return _json({"messages": list(dumped)})
+        told = conversation.messages
+        return _json({what: [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in told]})
 
     def _agent(self, agent_id: str) -> Agent:
         agent = self.agents.get(agent_id)
