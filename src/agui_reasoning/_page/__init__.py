@@ -150,16 +150,11 @@ def _file(name: str, content: bytes) -> _File:
 class _Shown(Protocol):
     """What the page shows of an upstream."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def api(self) -> str | None: ...
-    @property
-    def provider(self) -> str | None: ...
-    @property
-    def model(self) -> str | None: ...
-    @property
-    def live(self) -> bool: ...
+    name: str
+    api: str | None
+    provider: str | None
+    model: str | None
+    live: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +181,9 @@ class Settings:
 
 
 def page_routes(settings: Settings, guard: Guard, is_local: Callable[[Request], bool]) -> list[Route]:
-    """Return the routes of the page.
+    """Return the routes of the page, to which the guard restricts access.
 
-    Args:
-        settings: What the page shows about the gateway.
-        guard: Restricts access to the page.
-        is_local: Returns whether the inspector answers the sender of a request: this machine.
+    The inspector answers requests for which ``is_local`` is true: those of this machine.
     """
     configs = {local: json.dumps(page_config(settings, is_local=local)).encode() for local in (True, False)}
 
@@ -247,13 +239,13 @@ def _respond(
 def page_config(settings: Settings, *, is_local: bool) -> JSONObject:
     """Return the settings as JSON. URLs are relative to the page, which can be mounted anywhere.
 
-    Args:
-        settings: The settings.
-        is_local: Whether the page is on this machine, so that its inspector is answered.
+    The inspector answers pages on this machine only.
     """
     upstream, is_replay = settings.upstream, settings.questions is not None
     endpoint = settings.path.lstrip("/")
     visibility = settings.options.get("visibility", "full")
+    # Previews and checks explain themselves why they are refused.
+    inspected = [*(["losses"] if is_local else []), *(["check", "request"] if is_replay else [])]
     return {
         "version": __version__,
         "endpoint": endpoint,
@@ -273,7 +265,7 @@ def page_config(settings: Settings, *, is_local: bool) -> JSONObject:
         "tools": [{"declaration": TOOL, "answer": TOOL_RESULT}] if is_replay else [],
         "questions": list(settings.questions or ()),
         "links": list(_links(settings.links)),
-        "inspector": {name: f"_page/{name}" for name in _inspected(is_local, is_replay)},
+        "inspector": {name: f"_page/{name}" for name in inspected},
     }
 
 
@@ -297,11 +289,6 @@ def _runs(settings: Settings, endpoint: str, is_local: bool) -> JSONObject | Non
     return {name: _below(endpoint, name) for name in ("connect", "stop")}
 
 
-def _inspected(is_local: bool, is_replay: bool) -> list[str]:
-    """Return what the inspector can ask. Previews and checks explain themselves why they are refused."""
-    return [*(["losses"] if is_local else []), *(["check", "request"] if is_replay else [])]
-
-
 def _key_ids(keys: KeyRing | None) -> list[str]:
     """Return the IDs of the keys, the one that encrypts first."""
     if keys is None:
@@ -310,10 +297,5 @@ def _key_ids(keys: KeyRing | None) -> list[str]:
 
 
 def render_hint(url: str, page: str) -> str:
-    """Render the page for people who open the endpoint in a browser.
-
-    Args:
-        url: The URL of the endpoint; not trusted.
-        page: The URL of the gateway's page; not trusted.
-    """
+    """Render the page for people who open the endpoint in a browser. The URLs are not trusted."""
     return _HINT.substitute(url=escape(url), page=escape(page))
