@@ -128,9 +128,10 @@ class _Telemetry:
         """Return the label of metrics for the model of a response."""
         if model is None:
             return {}
+        name = _short(model)
         if len(self._models) < _MAX_MODELS:
-            self._models.add(_short(model))
-        return {_MODEL: _short(model) if _short(model) in self._models else _OTHER}
+            self._models.add(name)
+        return {_MODEL: name if name in self._models else _OTHER}
 
     def run(self, driver: Driver) -> _RunWatch:
         return _RunWatch(self, driver)
@@ -155,7 +156,6 @@ class _Telemetry:
             _end(span, failed)
 
     def tool_span(self, parent: Context, call_id: str, name: str, start_ns: int | None = None) -> Span:
-        """Begin the span of a tool."""
         named = {"gen_ai.tool.name": name, "gen_ai.tool.call.id": call_id, "gen_ai.tool.type": "function"}
         return self.span(parent, "execute_tool", name, named, start_ns=start_ns)
 
@@ -168,7 +168,6 @@ class _Telemetry:
         kind: SpanKind = SpanKind.INTERNAL,
         start_ns: int | None = None,
     ) -> Span:
-        """Begin a span."""
         return self.tracer.start_span(
             _short(f"{operation} {subject}" if subject else operation),
             parent,
@@ -367,7 +366,6 @@ class _RequestWatch(_Watch):
             _end(self._span, failed)
 
     def _answered(self) -> dict[str, Any]:
-        """Return what is known of the response."""
         start = self._started
         origin = None if start is None else start.origin
         found: dict[str, Any] = {

@@ -189,8 +189,7 @@ class _RunReader(FrameworkReader):
 
     def _content(self, event: Any) -> Iterator[Delta]:
         data, kept = event.model_provider_data or {}, self._kept
-        signs = event.event != _UNSIGNED
-        thought = self._thought(event.reasoning_content, signs=signs)
+        thought = self._thought(event.reasoning_content, signs=event.event != _UNSIGNED)
         read = [*thought, *self._text(event.content), *self._signature(data)]
         blocks = data.get("content_blocks", ())
         if read or blocks:
@@ -206,12 +205,7 @@ class _RunReader(FrameworkReader):
             yield from self._rest(blocks)
 
     def _thought(self, text: str | None, *, signs: bool) -> Iterator[Delta]:
-        """Read a piece of a thought.
-
-        Args:
-            text: The piece.
-            signs: Whether a signature ends each thought. Without, redacted data may follow at any place.
-        """
+        """Read a piece of a thought. If no signature ends thoughts, redacted data may follow at any place."""
         if not text:
             return
         key = f"thought:{self._thoughts}"
@@ -254,9 +248,8 @@ class _RunReader(FrameworkReader):
         self._kept = None
         shown = {str(number) for number in _texts_in(blocks, self._shown)}
         if any(isinstance(delta, ReasoningDelta | OpaqueDelta) for delta in self._shown):
-            number, block = next(
-                (pair for pair in enumerate(blocks) if pair[1]["type"] == "thinking"), (-1, {})
-            )
+            thoughts = (pair for pair in enumerate(blocks) if pair[1]["type"] == "thinking")
+            number, block = next(thoughts, (-1, {}))
             if (rest := self._rest_of_thought(block)) is not None:
                 shown.add(str(number))
                 yield from rest

@@ -34,12 +34,7 @@ def written_ids(run: Run) -> str:
 
 
 def message_dicts(request: ProviderRequest, warn: Callable[[list[str]], None]) -> list[JSONObject]:
-    """Write a request for an API of `WRITTEN`.
-
-    Args:
-        request: The request.
-        warn: Called with a sentence if something has no place in the messages.
-    """
+    """Write a request for an API of `WRITTEN`; warn of what has no place in the messages."""
     api, written = request.target.api or "", []
     texts = _result_texts(request) if api == "bedrock-converse" else {}
     for one in exchanges(request):
@@ -62,13 +57,8 @@ def _message(one: Exchange, api: str, warn: Callable[[list[str]], None]) -> JSON
         return {"role": "user", **told}
     if isinstance(one, Answer):
         return {"role": "assistant", **_ANSWERS[api](one)}
-    return {
-        "role": "tool",
-        "tool_call_id": one.call_id,
-        "tool_name": one.name,
-        "content": one.content,
-        "tool_call_error": one.failed,
-    }
+    told = {"content": one.content, "tool_call_error": one.failed}
+    return {"role": "tool", "tool_call_id": one.call_id, "tool_name": one.name, **told}
 
 
 def _result_texts(request: ProviderRequest) -> dict[str, str]:
@@ -85,8 +75,8 @@ def _text(content: Any) -> str:
 # -- answers
 
 
-def _functions(calls: Sequence[FunctionCall]) -> list[JSONObject] | None:
-    return [_function(call) for call in calls] or None
+def _with_calls(calls: Sequence[FunctionCall], **members: Any) -> JSONObject:
+    return {**members, "tool_calls": [_function(call) for call in calls] or None}
 
 
 def _function(call: FunctionCall) -> JSONObject:
@@ -97,11 +87,7 @@ def _function(call: FunctionCall) -> JSONObject:
 def _anthropic(answer: Answer) -> JSONObject:
     blocks = list(answer.content)
     text = "".join(block["text"] for block in blocks if block["type"] == "text")
-    return {
-        "content": text,
-        "provider_data": {"content_blocks": blocks},
-        "tool_calls": _functions(answer.calls),
-    }
+    return _with_calls(answer.calls, content=text, provider_data={"content_blocks": blocks})
 
 
 def _gemini(answer: Answer) -> JSONObject:
@@ -121,10 +107,7 @@ def _gemini(answer: Answer) -> JSONObject:
 _ANSWERS: Final[Mapping[str, Callable[[Answer], JSONObject]]] = {
     "anthropic-messages": _anthropic,
     # Agno sends a list as it is; the calls in it are not written again.
-    "bedrock-converse": lambda answer: {
-        "content": list(answer.content),
-        "tool_calls": _functions(answer.calls),
-    },
+    "bedrock-converse": lambda answer: _with_calls(answer.calls, content=list(answer.content)),
     "gemini": _gemini,
     "openai-chat": lambda answer: dict(answer.content[0]),
 }
@@ -164,8 +147,7 @@ _REFUSED: Final = "The user refused the call."
 def settled(answers: Mapping[str, UserAnswer]) -> dict[str, tuple[str, bool]]:
     """Return the results of the calls that need no tool: of refused ones, and of questions to the user.
 
-    Returns:
-        The text, and whether it is an error, by the ID of the call.
+    These are the text, and whether it is an error, by the ID of the call.
     """
     results: dict[str, tuple[str, bool]] = {}
     for call_id, answer in answers.items():
@@ -202,13 +184,10 @@ _TOLD: Final[Mapping[str, Callable[[JSONObject, JSONObject], str]]] = {
 """What Agno tells the model of the answers to its own tools that ask the user."""
 
 
-async def paused_run(run: Run, agent: Any, run_context: Any) -> tuple[Any, set[str]]:
+async def paused_run(run: Run, agent: Any, run_context: Any | None) -> tuple[Any, set[str]]:
     """Return a paused run without its calls, and the names of the tools that pause a run; needs Agno.
 
-    Args:
-        run: The run.
-        agent: The agent, whose instructions are the first message.
-        run_context: Agno's context of the run; ``None`` if the agent needs none.
+    The instructions of the agent are the first message.
 
     Source:
         agno 3.1.10: a continued run takes its messages with the instructions from the paused one, and the
