@@ -83,8 +83,7 @@ def input_items(run: Run, *, store: bool | None = None) -> list[JSONObject]:
 
 def _items(run: Run, store: bool | None, history: History | None = None) -> list[JSONObject]:
     request = run.request(api=_API, provider=run.provider or "openai", tools=(), store=store, history=history)
-    items: list[JSONObject] = request.body["input"]
-    return items
+    return request.body["input"]  # type: ignore[no-any-return]
 
 
 async def resume(run: Run, agent: Any, *, store: bool | None = None, max_turns: int | None = 10) -> Any:
@@ -311,11 +310,7 @@ def _waiting_state(
 ) -> JSONObject:
     """Write the state, as ``RunState.from_json`` reads it.
 
-    Args:
-        items: The conversation, as input items. It ends with the results of a response's calls.
-        waiting: The IDs of the calls of that response that wait. Their results are left out.
-        agent: The name of the agent that made them.
-        max_turns: How often the model may be asked.
+    The conversation ends with the results of a response's calls. Those of the calls that wait are left out.
 
     Source:
         openai-agents 0.24: only the calls among ``functions`` are run; outputs that are missing come last.

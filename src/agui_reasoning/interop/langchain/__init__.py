@@ -7,7 +7,7 @@ accepts dicts as messages.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from ag_ui.core import UserMessage
 
@@ -15,15 +15,12 @@ from agui_reasoning._driver import ModelStream
 from agui_reasoning.interop._client import client_results, front_end_tools, history_without, imported
 from agui_reasoning.interop._messages import request_for
 from agui_reasoning.interop.langchain._read import MessageReader
-from agui_reasoning.interop.langchain._write import WRITTEN, front_end_tool, message_dicts, resumed
+from agui_reasoning.interop.langchain._write import FRAMEWORK, WRITTEN, front_end_tool, message_dicts, resumed
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.request import History
 from agui_reasoning.run import Run
 
 __all__ = ["messages", "resume", "stream", "tools"]
-
-
-_FRAMEWORK: Final = ("LangGraph", "langgraph, or langchain")
 
 
 def stream(source: Any) -> ModelStream:
@@ -102,7 +99,7 @@ def resume(run: Run, state: Any) -> Any:
         return None
     if isinstance(run.input.messages[-1], UserMessage):
         run.warn_once(["What the user wrote with the answers reaches the model with the next input."])
-    return imported("langgraph.types", *_FRAMEWORK).Command(resume=values)
+    return imported("langgraph.types", *FRAMEWORK).Command(resume=values)
 
 
 def tools(run: Run) -> list[Any]:
@@ -123,8 +120,7 @@ def tools(run: Run) -> list[Any]:
     Source:
         langgraph 1.2: ``interrupt`` needs no checkpointer to end a run; other tasks of the step finish.
     """
-    made = front_end_tool()
-    result_of = partial(_result_of, run)
+    made, result_of = front_end_tool(), partial(_result_of, run)
     return [made(**tool, result_of=result_of) for tool in front_end_tools(run, "args_schema")]
 
 

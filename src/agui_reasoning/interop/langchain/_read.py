@@ -31,7 +31,7 @@ from agui_reasoning.interop._stream import (
     gemini_signature,
 )
 from agui_reasoning.interop.langchain._write import CALL_SIGNATURES, asked
-from agui_reasoning.parts import Opaque, Origin, ToolResultPart
+from agui_reasoning.parts import Opaque, Origin
 from agui_reasoning.providers.payload import compact_json
 from agui_reasoning.run import Run
 
@@ -84,7 +84,9 @@ class MessageReader(FrameworkReader):
         if mode in _MODES:
             return _MODES[mode](self, message)
         kind = getattr(message, "type", None)
-        if kind not in ("tool", "ai", "AIMessageChunk") or self._is_known(message):
+        if kind not in ("tool", "ai", "AIMessageChunk"):
+            return []
+        if kind == "tool" and message.tool_call_id in self._known:
             return []
         *graph, task = _tasks(metadata)
         ended = []
@@ -94,10 +96,6 @@ class MessageReader(FrameworkReader):
             graph = [*graph, task]
         step = metadata.get("langgraph_step")
         return [*ended, *self._read(graph, lambda reader: reader.read(message, task, step))]
-
-    def _is_known(self, message: Any) -> bool:
-        """Return whether a message is a result that the client has."""
-        return message.type == "tool" and message.tool_call_id in self._known
 
     def _custom(self, data: Any) -> Sequence[AgentItem]:
         """Return the AG-UI events that a node or tool wrote into the stream."""
@@ -191,8 +189,10 @@ class _Graph:
     def read(self, message: Any, task: str, step: int | None) -> list[AgentItem]:
         """Read a message or chunk of a task. A step begins when all tasks of the last one are over."""
         if message.type == "tool":
-            over = [one for one in self._open if one.step != step or message.tool_call_id in one.call_ids]
-            return [*self._end(over), *self._queue.put(None, [_result(message)])]
+            call_id, failed = message.tool_call_id, message.status == "error"
+            over = [one for one in self._open if one.step != step or call_id in one.call_ids]
+            result = result_part(call_id, message.content, failed=failed)
+            return [*self._end(over), *self._queue.put(None, [result])]
         ended = self._end([one for one in self._open if one.step != step], broken=True)
         response = self._response(message, task, step)
         items = list(response.read(message))
@@ -434,10 +434,6 @@ def _native_ids(message: Any) -> dict[str, str]:
         elif item_id := (block.get("extras") or {}).get("item_id"):
             found[block.get("id", "")] = item_id
     return found
-
-
-def _result(message: Any) -> ToolResultPart:
-    return result_part(message.tool_call_id, message.content, failed=message.status == "error")
 
 
 _BLOCKS: Final[Mapping[str, Callable[[_ModelResponse, Mapping[str, Any]], Iterator[Delta]]]] = {

@@ -36,6 +36,8 @@ from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.request import OpenCall, ProviderRequest
 from agui_reasoning.run import Run
 
+FRAMEWORK: Final = ("LangGraph", "langgraph, or langchain")
+
 CALL_SIGNATURES: Final = "__gemini_function_call_thought_signatures__"
 """The member of ``additional_kwargs`` that holds the signatures of Gemini's calls, by their IDs."""
 
@@ -136,14 +138,7 @@ _TEXT: Final = {"type": "string"}
 
 
 class _Review(Struct, frozen=True):
-    """A call that a person is to review.
-
-    Attributes:
-        call_id: The ID of the call.
-        name: The name of the tool.
-        description: What the reviewer is shown.
-        allowed: The decisions that are allowed.
-    """
+    """A call that a person is to review, what is shown of it, and the decisions that are allowed."""
 
     call_id: str
     name: str
@@ -169,15 +164,10 @@ def asked(run: Run, given: Any) -> Iterator[Interrupt]:
 
 def _interrupt(given: Any) -> Interrupt:
     """Write an interrupt whose value is text, or data for the front end."""
+    told = {"message": given.value} if isinstance(given.value, str) else {"metadata": {"value": given.value}}
     schema = getattr(given, "response_schema", None)
-    told = {
-        "id": given.id,
-        "reason": "interrupt",
-        "response_schema": schema if isinstance(schema, dict) else None,
-    }
-    if isinstance(given.value, str):
-        return Interrupt(**told, message=given.value)
-    return Interrupt(**told, metadata={"value": given.value})
+    schema = schema if isinstance(schema, dict) else None
+    return Interrupt(id=given.id, reason="interrupt", response_schema=schema, **told)
 
 
 def resumed(run: Run, pending: Iterable[Any]) -> dict[str, Any]:
@@ -266,10 +256,9 @@ def front_end_tool() -> Any:
 
     ``result_of`` returns that result; without one, the graph can be resumed with it.
     """
-    framework = "LangGraph", "langgraph, or langchain"
-    types = imported("langgraph.types", *framework)
-    base: Any = imported("langchain_core.tools", *framework).BaseTool
-    message = imported("langchain_core.messages", *framework).ToolMessage
+    types = imported("langgraph.types", *FRAMEWORK)
+    base: Any = imported("langchain_core.tools", *FRAMEWORK).BaseTool
+    message = imported("langchain_core.messages", *FRAMEWORK).ToolMessage
 
     class FrontEndTool(base):  # type: ignore[misc]
         result_of: Callable[[str], Any]
