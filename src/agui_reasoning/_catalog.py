@@ -10,12 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 
 class FindingKind(NamedTuple):
-    """A kind of finding.
-
-    Attributes:
-        severity: Its severity.
-        means: What it means, in one sentence.
-    """
+    """A kind of finding, with what it means in one sentence."""
 
     severity: Literal["error", "warning"]
     means: str

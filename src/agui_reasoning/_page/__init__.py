@@ -113,12 +113,9 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """The static files.
+    """The static files by path, and a digest of all as their version.
 
-    Attributes:
-        version: A digest of all files.
-        files: Each file by its path.
-        index: The page, which refers to this version, and lists all modules, so that none is found late.
+    The page refers to this version, and lists all modules, so that none is found late.
     """
 
     version: str

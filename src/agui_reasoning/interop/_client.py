@@ -48,7 +48,6 @@ def front_end_tools(run: Run, parameters: str = "parameters") -> list[JSONObject
 
 
 def front_end_names(run: Run) -> set[str]:
-    """Return the names of the tools of the input."""
     return {tool.name for tool in run.input.tools or ()}
 
 
@@ -115,13 +114,7 @@ def question(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UserAnswer(RedactedRepr):
-    """What the user said about a call that waits.
-
-    Attributes:
-        call: The call.
-        entry: The answer.
-        is_decision: Whether it answers an `approval`, not a `question`.
-    """
+    """What the user said about a call that waits: a decision answers an `approval`, not a `question`."""
 
     call: OpenCall
     entry: ResumeEntry

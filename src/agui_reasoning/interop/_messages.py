@@ -23,11 +23,9 @@ from agui_reasoning.run import Run
 
 
 class Told(Struct):
-    """What the user said, or instructions.
+    """What the user said, or instructions of ``system`` or ``developer``.
 
-    Attributes:
-        role: ``user``, ``system`` or ``developer``.
-        content: Text, or a list: blocks of the API, or AG-UI content parts for Gemini.
+    The content is text, or a list: blocks of the API, or AG-UI content parts for Gemini.
     """
 
     role: str
@@ -43,12 +41,10 @@ class FunctionCall(Struct):
 
 
 class Answer(Struct):
-    """A response of the model.
+    """A response of the model, with its calls in order.
 
-    Attributes:
-        content: Blocks of the API, items of the Responses API, the only message of a chat, or parts for
-            Gemini, whose body may have calls without IDs.
-        calls: Its calls, in order.
+    The content are blocks of the API, items of the Responses API, the only message of a chat, or parts for
+    Gemini, whose body may have calls without IDs.
     """
 
     content: Sequence[Any]
@@ -56,14 +52,7 @@ class Answer(Struct):
 
 
 class Result(Struct):
-    """The result of a call.
-
-    Attributes:
-        call_id: The ID of the call.
-        content: Text, or blocks of the API.
-        failed: Whether the tool failed, as far as the API says so.
-        name: The name of the tool.
-    """
+    """The result of a call of a tool: text, or blocks of the API. Not all APIs say that a tool failed."""
 
     call_id: str
     content: Any

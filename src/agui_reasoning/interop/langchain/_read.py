@@ -248,14 +248,7 @@ class _Queue:
 
 
 class _ModelResponse(OpenResponse):
-    """Reads the chunks of one response.
-
-    Attributes:
-        task: The task that it comes from.
-        step: The step of the graph.
-        run: The ID of the model's run, as far as it is known.
-        call_ids: The IDs of its calls.
-    """
+    """Reads the chunks of one response of a task. The ID of its run may become known with a later chunk."""
 
     def __init__(self, origin: Origin, task: str, step: int | None, run: str | None) -> None:
         super().__init__(origin)

@@ -191,23 +191,14 @@ _MODELS_ITEMS: Final = frozenset({"reasoning", "function_call"})
 
 @dataclass(slots=True)
 class _StoredReader:
-    """Reads messages in order; consecutive items of the model are one response.
-
-    Attributes:
-        origin: The producer of the model's messages.
-        new_id: Creates the IDs of messages.
-        items: What was read.
-        open: The parts of a response whose items may go on.
-        waiting: The IDs that calls without one got, by name, until their result.
-        warnings: What was left out, each sentence once.
-    """
+    """Reads messages in order; consecutive items of the model are one response."""
 
     origin: Origin
     new_id: Callable[[], str]
     items: list[Turn | Message] = field(default_factory=list)
-    open: list[Part] = field(default_factory=list)
-    waiting: dict[str, str] = field(default_factory=dict)
-    warnings: dict[str, None] = field(default_factory=dict)
+    open: list[Part] = field(default_factory=list)  # of a response whose items may go on
+    waiting: dict[str, str] = field(default_factory=dict)  # the IDs of calls without, by name, until a result
+    warnings: dict[str, None] = field(default_factory=dict)  # each sentence once
 
     def read(self, message: JSONObject) -> None:
         kind = string(message, "type")

@@ -53,15 +53,10 @@ from agui_reasoning.run import Run
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelOutput:
-    """The model output in one event; a call without an ID has an empty one.
-
-    Attributes:
-        parts: Reasoning, text and call.
-        response_id: The ID of the model response, which its events share.
-    """
+    """The model output in one event: reasoning, text and call. A call without an ID has an empty one."""
 
     parts: list[Part]
-    response_id: str = ""
+    response_id: str = ""  # which the events of the response share
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -74,13 +69,7 @@ class ModelInput:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ActionResult:
-    """The result of an action.
-
-    Attributes:
-        part: The result, with the ID of the call if the event has it.
-        action_id: The ID of the action event.
-        text: The text of the result.
-    """
+    """The result of an action, with the ID of the call if the event has it, and that of the action event."""
 
     part: ToolResultPart
     action_id: object
