@@ -159,7 +159,9 @@ class ThinkingUpgrader:
         if title is None:
             return upgraded
         if self._keep_title:
-            return _with_title(upgraded, title)
+            metadata = upgraded.get("metadata")
+            kept = metadata if isinstance(metadata, Mapping) else {}
+            return upgraded | {"metadata": {**kept, **hint({"title": str(title)})}}
         label = "" if self._warned is not None else f" {str(title)[:_TITLE_CHARS]!r}"
         self._warn_once("title", f"THINKING_START.title{label} is dropped: REASONING_START has no title.")
         return upgraded
@@ -285,12 +287,6 @@ def members_of(event: BaseModel | Mapping[str, Any]) -> JSONObject:
     if isinstance(kind, str):
         members["type"] = str.__str__(kind)  # replaces an enum member by its value
     return members
-
-
-def _with_title(event: JSONObject, title: Any) -> JSONObject:
-    metadata = event.get("metadata")
-    kept = dict(metadata) if isinstance(metadata, Mapping) else {}
-    return event | {"metadata": {**kept, **hint({"title": str(title)})}}
 
 
 def python_warning(message: str) -> None:

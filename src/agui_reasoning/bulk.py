@@ -253,14 +253,13 @@ def _work(step: Step, part: Part) -> Summary:
 
 
 def _stepped(step: Step, thread: Any, summary: Summary) -> Any:
-    summary.threads += 1
     try:
         done = step(thread)
     except AGUIReasoningError as error:
         done = Done(counts={f"error.{error.code}": 1})
     except (KeyError, TypeError, AttributeError, ValueError):
         done = Done(counts={"error.bad_thread": 1})
-    summary.counts = dict(Counter(summary.counts) + Counter(done.counts))
+    summary.add(Summary(threads=1, counts=done.counts))
     return thread if done.thread is None else done.thread
 
 

@@ -376,7 +376,8 @@ class _Phase:
             self._warn_once("ids", "The IDs of reasoning are lost: THINKING_* has none.")
         if "subagentRunId" in source:
             self._warn_once("owners", "The subagent of reasoning is lost: THINKING_* does not name it.")
-        if _other_metadata(source):
+        metadata, kept = source.get("metadata"), 0 if _title(source) is None else 1
+        if isinstance(metadata, Mapping) and len(metadata) > kept:
             self._warn_once("metadata", "The metadata of reasoning is lost: THINKING_* has none.")
         return {"type": kind, **{name: source[name] for name in _KEPT if name in source}}
 
@@ -402,13 +403,6 @@ def _id(event: JSONObject) -> str:
 def _title(event: JSONObject) -> str | None:
     title = hint_of(event).get("title")
     return title if isinstance(title, str) else None
-
-
-def _other_metadata(event: JSONObject) -> bool:
-    """Return whether there is metadata besides a kept title."""
-    metadata = event.get("metadata")
-    kept = 0 if _title(event) is None else 1
-    return isinstance(metadata, Mapping) and len(metadata) > kept
 
 
 _ADAPTERS: Final[dict[str, Callable[[ThinkingDowngrader, JSONObject], list[JSONObject]]]] = {

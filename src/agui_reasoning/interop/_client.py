@@ -180,8 +180,13 @@ def answered_calls(run: Run) -> dict[str, UserAnswer]:
     """
     if not run.resume:
         return {}
-    calls = [call for call in run.open_calls if call.name not in front_end_names(run)]
-    given = {call.id: answer for call in calls if (answer := _answer(run, call)) is not None}
+    given: dict[str, UserAnswer] = {}
+    front_end = front_end_names(run)
+    for call in run.open_calls:
+        entry = call.resume or (answer_to(run, call.id) if call.interrupt is None else None)
+        if entry is not None and call.name not in front_end:
+            asked = entry.interrupt_id if call.interrupt is None else call.interrupt.id
+            given[call.id] = UserAnswer(call, entry, not asked.startswith(_QUESTION))
     turns = run.history.turns
     last = {part.id for part in turns[-1].parts if isinstance(part, ToolCallPart)} if turns else set()
     if late := given.keys() - last:
@@ -192,16 +197,6 @@ def answered_calls(run: Run) -> dict[str, UserAnswer]:
 def answer_to(run: Run, call_id: str) -> ResumeEntry | None:
     """Return the answer to the `approval` or `question` of a call."""
     return run.resume.get(call_id) or run.resume.get(_QUESTION + call_id)
-
-
-def _answer(run: Run, call: OpenCall) -> UserAnswer | None:
-    entry = call.resume
-    if entry is None and call.interrupt is None:
-        entry = answer_to(run, call.id)
-    if entry is None:
-        return None
-    asked = entry.interrupt_id if call.interrupt is None else call.interrupt.id
-    return UserAnswer(call, entry, not asked.startswith(_QUESTION))
 
 
 def history_with(run: Run, results: Mapping[str, tuple[str, bool]]) -> History:

@@ -106,9 +106,7 @@ def request_for(
 
 
 def _blocks(
-    call_in: Callable[[JSONObject], FunctionCall | None],
-    result_in: Callable[[JSONObject], Result | None],
-    request: ProviderRequest,
+    read: Callable[[JSONObject], FunctionCall | Result | None], request: ProviderRequest
 ) -> Iterator[Exchange]:
     """Read messages, of whose blocks some are calls and results."""
     if system := request.body.get("system"):
@@ -116,38 +114,32 @@ def _blocks(
     for message in request.body["messages"]:
         blocks = message["content"]
         if message["role"] == "assistant":
-            yield Answer(blocks, [call for call in map(call_in, blocks) if call is not None])
+            yield Answer(blocks, [call for call in map(read, blocks) if isinstance(call, FunctionCall)])
         elif isinstance(blocks, str):
             yield Told("user", blocks)
         else:
-            read = (result_in(block) or block for block in blocks)
-            for is_told, group in groupby(read, lambda one: isinstance(one, dict)):
+            found = (read(block) or block for block in blocks)
+            for is_told, group in groupby(found, lambda one: isinstance(one, dict)):
                 if is_told:
                     yield Told("user", list(group))
                 else:
-                    yield from group
+                    yield from group  # type: ignore[misc] # results
 
 
-def _anthropic_call(block: JSONObject) -> FunctionCall | None:
-    return FunctionCall(block["id"], block["name"], block["input"]) if block["type"] == "tool_use" else None
+def _anthropic(block: JSONObject) -> FunctionCall | Result | None:
+    if block["type"] == "tool_use":
+        return FunctionCall(block["id"], block["name"], block["input"])
+    if block["type"] == "tool_result":
+        return Result(block["tool_use_id"], block.get("content", ""), bool(block.get("is_error")))
+    return None
 
 
-def _anthropic_result(block: JSONObject) -> Result | None:
-    if block["type"] != "tool_result":
-        return None
-    return Result(block["tool_use_id"], block.get("content", ""), bool(block.get("is_error")))
-
-
-def _bedrock_call(block: JSONObject) -> FunctionCall | None:
-    call = block.get("toolUse")
-    return None if call is None else FunctionCall(call["toolUseId"], call["name"], call["input"])
-
-
-def _bedrock_result(block: JSONObject) -> Result | None:
-    result = block.get("toolResult")
-    if result is None:
-        return None
-    return Result(result["toolUseId"], result["content"], result.get("status") == "error")
+def _bedrock(block: JSONObject) -> FunctionCall | Result | None:
+    if call := block.get("toolUse"):
+        return FunctionCall(call["toolUseId"], call["name"], call["input"])
+    if result := block.get("toolResult"):
+        return Result(result["toolUseId"], result["content"], result.get("status") == "error")
+    return None
 
 
 # -- Gemini
@@ -245,8 +237,8 @@ def responses_in(items: Iterable[JSONObject]) -> Iterator[tuple[bool, list[JSONO
 
 
 _READERS: Final[Mapping[str, Callable[[ProviderRequest], Iterator[Exchange]]]] = {
-    "anthropic-messages": partial(_blocks, _anthropic_call, _anthropic_result),
-    "bedrock-converse": partial(_blocks, _bedrock_call, _bedrock_result),
+    "anthropic-messages": partial(_blocks, _anthropic),
+    "bedrock-converse": partial(_blocks, _bedrock),
     "gemini": _gemini,
     "openai-chat": _chat,
     "openai-responses": _responses,

@@ -129,8 +129,6 @@ class _RunReader(FrameworkReader):
         return list(read(self, payload)) if read else []
 
     def whole(self, response: Any) -> list[AgentItem]:
-        if not hasattr(response, "messages"):
-            return self.receive(response)
         if getattr(response.status, "value", "") == "ERROR":
             raise _failure(str(response.content or ""), None, ())
         written = written_ids(self._run)
