@@ -382,12 +382,8 @@ _WHYS: Final[tuple[tuple[type[BaseException], Literal["dns", "tls", "refused"], 
 def unreachable(what: str, error: BaseException, hint: str) -> TransportError:
     """Return the error for a connection that failed.
 
-    It neither quotes nor references the other error, which contains the request, and thus the history.
-
-    Args:
-        what: What happened, as the start of a sentence.
-        error: The error of the HTTP library.
-        hint: What to do if the reason is unknown.
+    It neither quotes nor references the other error, which contains the request, and thus the history. The
+    hint is for unknown reasons.
     """
     behind = list(_behind(error))
     for kind, reason, told, advice in _WHYS:

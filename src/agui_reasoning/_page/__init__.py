@@ -156,16 +156,10 @@ class _Shown(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the page needs to know about its gateway.
+    """What the page needs to know about its gateway, whose endpoint has the path.
 
-    Attributes:
-        upstream: The upstream.
-        path: The path of the endpoint.
-        options: The options of runs.
-        allowed_origins: The origins of other pages that may use the gateway.
-        links: The addresses of other gateways, by label; or groups of them, by heading.
-        questions: The questions of replayed exchanges; ``None`` if the upstream is another one.
-        joined_by: Who can join and stop runs.
+    Links are the addresses of other gateways, by label; or groups of them, by heading. Questions are those of
+    replayed exchanges; ``None`` if the upstream is another one.
     """
 
     upstream: _Shown

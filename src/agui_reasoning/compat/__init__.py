@@ -65,12 +65,7 @@ class Splitter:
     """
 
     def __init__(self, *, array: bool = False) -> None:
-        """Prepare for one text.
-
-        Args:
-            array: The text is an array whose elements are the values. Its brackets and commas are yielded as
-                pieces of the kind "mark".
-        """
+        """Prepare for one text. The values of an array are its elements; brackets and commas are "mark"."""
         self.held = bytearray()
         """The bytes of an incomplete value."""
         self._marks = frozenset(b"[],") if array else frozenset[int]()

@@ -58,10 +58,7 @@ _SINCE: Final[tuple[tuple[_Version, Peer], ...]] = (
 
 
 def peer_of(version: str | None) -> Peer:
-    """Look up the capabilities of a version.
-
-    Args:
-        version: For example "0.1.13"; ``None`` means an unknown one that supports THINKING_*.
+    """Look up the capabilities of a version; ``None`` means an unknown one that supports THINKING_*.
 
     Raises:
         ConfigurationError: The version is invalid, or earlier than 0.1.10 (``unknown_peer``).

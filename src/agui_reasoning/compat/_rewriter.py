@@ -82,15 +82,10 @@ class Replacement(NamedTuple):
 
 
 class Rewriter(ABC):
-    """Rewrites one stream.
+    """Rewrites one stream, and counts the events that it has read, changed and written.
 
     Output before an error is never lost: `feed` returns it, and the next call raises the error. Without such
     output the error is raised immediately.
-
-    Attributes:
-        events: The number of events read.
-        changed: The number of events changed.
-        written: The number of events written.
     """
 
     def __init__(
@@ -108,9 +103,7 @@ class Rewriter(ABC):
             on_fault: Called with the error of an invalid event; the value is then passed on unchanged.
                 Defaults to raising the error.
         """
-        self.events = 0
-        self.changed = 0
-        self.written = 0
+        self.events = self.changed = self.written = 0
         self._translator = translator
         self._on_events = on_events
         self._on_fault = on_fault

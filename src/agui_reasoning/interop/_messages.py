@@ -222,13 +222,10 @@ def _responses(request: ProviderRequest) -> Iterator[Exchange]:
 
 
 def responses_in(items: Iterable[JSONObject]) -> Iterator[tuple[bool, list[JSONObject]]]:
-    """Group input items of the Responses API: those of a response, and what the model was told between.
+    """Group input items of the Responses API by whether they are of a response, or told the model between.
 
     Whatever is not a message to the model or the result of its call is the model's: also the calls of the
     provider's own tools, and compacted conversations.
-
-    Yields:
-        Whether the items are a response, and the items.
     """
     for told, group in groupby(
         items, lambda one: one.get("role") in _SPEAKERS or one.get("type") in _OUTPUTS

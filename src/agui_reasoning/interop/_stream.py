@@ -129,17 +129,12 @@ def gemini_signature(value: str, attach: str) -> Opaque:
 
 
 class OpenResponse:
-    """One response: opens with its first unit, and ends a unit when another begins.
-
-    Attributes:
-        open: Whether the response has begun and not ended.
-        current: The key of the unit that is open.
-    """
+    """One response: opens with its first unit, and ends a unit when another begins."""
 
     def __init__(self, origin: Origin) -> None:
         self.open = False
         self._origin = origin
-        self.current: str | None = None
+        self.current: str | None = None  # the key of the open unit
         self._known: set[str] = set()
         self._segments: dict[str, list[Any]] = {}
         self._values: dict[str, Opaque] = {}

@@ -212,7 +212,7 @@ class _Spelling:
         channel: The channel of its text.
         id_is_item: Its ``id`` is the ID of an item; parts with the same ID are segments of one unit.
         id_is_field: Its ``id`` is the name of the field that contained the text.
-        thought_signature: The kind of the provider detail `_THOUGHT_SIGNATURE`.
+        thought_signature: Texts and calls have a value, too: the provider detail `_THOUGHT_SIGNATURE`.
         marks_errors: Whether the API marks results of tools that failed. For others, Pydantic AI rewrites
             the text of such results.
     """
@@ -224,7 +224,7 @@ class _Spelling:
     channel: Channel = "text"
     id_is_item: bool = False
     id_is_field: bool = False
-    thought_signature: str = ""
+    thought_signature: bool = False
     marks_errors: bool = False
 
     def value(self, part_id: str | None, signature: str) -> Opaque | None:
@@ -257,9 +257,7 @@ _SPELLINGS: Final[Mapping[str, _Spelling]] = {
     ),
     "openai-responses": _Spelling("openai.encrypted_content", channel="summary", id_is_item=True),
     "openai-chat": _Spelling(id_is_field=True),
-    "gemini": _Spelling(
-        "gemini.thought_signature", thought_signature="gemini.thought_signature", marks_errors=True
-    ),
+    "gemini": _Spelling("gemini.thought_signature", thought_signature=True, marks_errors=True),
     "xai-grpc": _Spelling("xai.encrypted_content"),
 }
 
@@ -443,9 +441,8 @@ class _AgentReader(FrameworkReader):
         signature = (getattr(part, "provider_details", None) or {}).get(_THOUGHT_SIGNATURE)
         if not signature or not spelling.thought_signature:
             return None
-        called = part.part_kind == "tool-call"
-        attach = f"tool_call:{part.tool_call_id}" if called else "text"
-        return Opaque(spelling.thought_signature, signature, "base64", attach)
+        attach = f"tool_call:{part.tool_call_id}" if part.part_kind == "tool-call" else "text"
+        return Opaque(spelling.signature, signature, "base64", attach)
 
 
 def _interrupts(output: Any) -> Iterator[Interrupt]:

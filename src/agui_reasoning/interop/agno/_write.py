@@ -145,9 +145,9 @@ _REFUSED: Final = "The user refused the call."
 
 
 def settled(answers: Mapping[str, UserAnswer]) -> dict[str, tuple[str, bool]]:
-    """Return the results of the calls that need no tool: of refused ones, and of questions to the user.
+    """Return the text of results that need no tool, and whether it is an error, by the ID of the call.
 
-    These are the text, and whether it is an error, by the ID of the call.
+    These are the results of refused calls, and of questions to the user.
     """
     results: dict[str, tuple[str, bool]] = {}
     for call_id, answer in answers.items():

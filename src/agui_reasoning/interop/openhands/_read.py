@@ -384,11 +384,6 @@ class EventReader(FrameworkReader):
         self._response: str | None = None
 
     def receive(self, payload: Any) -> list[RunItem]:
-        """Read one event: a dict or an object of the SDK.
-
-        Raises:
-            DecodeError: The payload is not an OpenHands event (``bad_payload``).
-        """
         return self.read(Placed(plain_event(payload)))
 
     def close(self) -> list[RunItem]:
