@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, partial
 from traceback import walk_tb
 from typing import Any, Final, Generic, Protocol, TypeVar, get_args
@@ -44,6 +44,12 @@ class FrameworkReader(ABC):
     @abstractmethod
     def close(self) -> Sequence[AgentItem]:
         """End what is still open."""
+
+    @staticmethod
+    def _events_in(value: Any) -> list[BaseEvent]:
+        """Return the AG-UI events that an application gave to a framework: one, or those of a list."""
+        given = value if isinstance(value, list | tuple) else [value]
+        return [one for one in given if isinstance(one, BaseEvent)]
 
     def _ignored(self, what: str) -> list[AgentItem]:
         """Warn, once per run, of what the run does not show."""
@@ -108,13 +114,6 @@ def _known_of(kind: type[Struct]) -> Sequence[tuple[str, frozenset[Any]]]:
 
 
 _PLAIN: Final = frozenset({str, int, bool, type(None)})
-
-
-def events_in(value: Any) -> Iterator[BaseEvent]:
-    """Yield the AG-UI events that an application gave to a framework: one, or those of a list."""
-    for one in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(one, BaseEvent):
-            yield one
 
 
 def gemini_signature(value: str, attach: str) -> Opaque:

@@ -38,7 +38,7 @@ from agui_reasoning.interop._client import (
     wrong_answer,
 )
 from agui_reasoning.interop._messages import Media, result_part, text_or_media
-from agui_reasoning.interop._stream import FrameworkReader, OpenResponse, Subagents, events_in
+from agui_reasoning.interop._stream import FrameworkReader, OpenResponse, Subagents
 from agui_reasoning.parts import Channel, Opaque, Origin, Part, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers.encoding import MessageContent
 from agui_reasoning.providers.payload import JSONObject, compact_json
@@ -352,13 +352,13 @@ class _AgentReader(FrameworkReader):
         failed = getattr(part, "outcome", "success") in _FAILED
         result = result_part(part.tool_call_id, _result_blocks(event), failed=failed)
         ended = self._subagents.end(lambda key: key[0] == part.tool_call_id)
-        return [*ended, *self._response.end(), result, *events_in(getattr(part, "metadata", None))]
+        return [*ended, *self._response.end(), result, *self._events_in(getattr(part, "metadata", None))]
 
     def _custom(self, event: Any) -> Sequence[AgentItem]:
         """Read an event of a delegate; others are the application's, and pass as they do in AGUIAdapter."""
         if type(event).__name__ != "DelegateEvent":
             payload = event.to_payload()
-            return [*events_in(payload)] or [CustomEvent(name=event.name, value=payload)]
+            return self._events_in(payload) or [CustomEvent(name=event.name, value=payload)]
         key = event.tool_call_id, event.delegate
         return self._subagents.read(
             key, self._run, event.delegate, lambda reader: reader.receive(event.event)

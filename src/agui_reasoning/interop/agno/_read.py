@@ -27,13 +27,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.errors import ConfigurationError, ProviderError
 from agui_reasoning.interop._client import answered_calls, approval, question
 from agui_reasoning.interop._messages import result_part
-from agui_reasoning.interop._stream import (
-    FrameworkReader,
-    OpenResponse,
-    Subagents,
-    events_in,
-    gemini_signature,
-)
+from agui_reasoning.interop._stream import FrameworkReader, OpenResponse, Subagents, gemini_signature
 from agui_reasoning.interop.agno._write import settled, written_ids
 from agui_reasoning.parts import Opaque, Part
 from agui_reasoning.providers.payload import JSONObject, compact_json
@@ -316,7 +310,7 @@ class _RunReader(FrameworkReader):
 
     def _custom(self, event: Any) -> Iterator[BaseEvent]:
         """Read the AG-UI events among the attributes of an application's event."""
-        events = [one for value in vars(event).values() for one in events_in(value)]
+        events = [one for value in vars(event).values() for one in self._events_in(value)]
         if not events:
             self._ignored("Custom events without AG-UI events")
         yield from events

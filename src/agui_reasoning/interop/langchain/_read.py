@@ -23,13 +23,7 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.interop._client import client_results
 from agui_reasoning.interop._messages import result_part
-from agui_reasoning.interop._stream import (
-    FrameworkReader,
-    OpenResponse,
-    Subagents,
-    events_in,
-    gemini_signature,
-)
+from agui_reasoning.interop._stream import FrameworkReader, OpenResponse, Subagents, gemini_signature
 from agui_reasoning.interop.langchain._write import CALL_SIGNATURES, asked
 from agui_reasoning.parts import Opaque, Origin
 from agui_reasoning.providers.payload import compact_json
@@ -99,7 +93,7 @@ class MessageReader(FrameworkReader):
 
     def _custom(self, data: Any) -> Sequence[AgentItem]:
         """Return the AG-UI events that a node or tool wrote into the stream."""
-        events = [*events_in(data)]
+        events = self._events_in(data)
         if not events:
             self._ignored("Custom data that are no AG-UI events")
         return events

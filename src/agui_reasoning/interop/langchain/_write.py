@@ -13,24 +13,8 @@ from typing import Any, Final
 from ag_ui.core import Interrupt, ResumeEntry
 from msgspec import Struct, structs
 
-from agui_reasoning.interop._client import (
-    Decision,
-    answer_to,
-    approval,
-    decision,
-    imported,
-    question,
-    wrong_answer,
-)
-from agui_reasoning.interop._messages import (
-    Answer,
-    Exchange,
-    Media,
-    Told,
-    exchanges,
-    standard_base64,
-    text_or_media,
-)
+from agui_reasoning.interop._client import answer_to, approval, decision, imported, question, wrong_answer
+from agui_reasoning.interop._messages import Answer, Exchange, Told, exchanges, standard_base64, text_or_media
 from agui_reasoning.parts import TextPart, ToolCallPart
 from agui_reasoning.providers.payload import JSONObject
 from agui_reasoning.request import OpenCall, ProviderRequest
@@ -104,14 +88,16 @@ def _parts(parts: Sequence[Any]) -> JSONObject:
 
 def _media(content: Any) -> Any:
     """Write AG-UI content for Gemini."""
-    return content if isinstance(content, str) else [_medium(text_or_media(part)) for part in content]
-
-
-def _medium(found: str | Media) -> JSONObject:
-    if isinstance(found, str):
-        return {"type": "text", "text": found}
-    member = "data" if found.place == "data" else "file_uri"
-    return {"type": "media", "mime_type": found.media_type, member: found.value}
+    if isinstance(content, str):
+        return content
+    written = []
+    for found in map(text_or_media, content):
+        if isinstance(found, str):
+            written.append({"type": "text", "text": found})
+        else:
+            member = "data" if found.place == "data" else "file_uri"
+            written.append({"type": "media", "mime_type": found.media_type, member: found.value})
+    return written
 
 
 _ANSWERS: Final[Mapping[str, Callable[[Sequence[Any]], JSONObject]]] = {
@@ -234,20 +220,18 @@ def _decision(review: _Review, entry: ResumeEntry | None) -> JSONObject:
         if not isinstance(entry.payload, str):
             raise wrong_answer(entry, "text")
         return {"type": "respond", "message": entry.payload}
-    made = _decided(review, decision(entry, editable="edit" in review.allowed))
+    decided = decision(entry, editable="edit" in review.allowed)
+    if review.allowed == _RESPOND:
+        made: JSONObject = {"type": "respond", "message": decided.reason}
+    elif not decided.approved:
+        made = {"type": "reject"} | ({"message": decided.reason} if decided.reason else {})
+    elif decided.edited is None:
+        made = {"type": "approve"}
+    else:
+        made = {"type": "edit", "edited_action": {"name": review.name, "args": decided.edited}}
     if made["type"] not in review.allowed:
         raise wrong_answer(entry, f"a decision that the graph allows: {', '.join(sorted(review.allowed))}")
     return made
-
-
-def _decided(review: _Review, decided: Decision) -> JSONObject:
-    if review.allowed == _RESPOND:
-        return {"type": "respond", "message": decided.reason}
-    if not decided.approved:
-        return {"type": "reject"} | ({"message": decided.reason} if decided.reason else {})
-    if decided.edited is None:
-        return {"type": "approve"}
-    return {"type": "edit", "edited_action": {"name": review.name, "args": decided.edited}}
 
 
 @cache

@@ -20,7 +20,7 @@ from ag_ui.core import (
 )
 from msgspec import structs
 
-from agui_reasoning._strict_json import MAX_NESTING, Malformed, load, well_formed
+from agui_reasoning._strict_json import MAX_NESTING, JSONObject, Malformed, load, well_formed
 from agui_reasoning._wire_events import new_uuid
 from agui_reasoning.deltas import Delta, FinishDelta, ResponseStart
 from agui_reasoning.interop._messages import result_part
@@ -37,15 +37,7 @@ from agui_reasoning.parts import (
     ToolResultPart,
 )
 from agui_reasoning.providers import decode_response
-from agui_reasoning.providers.payload import (
-    JSONObject,
-    array,
-    compact_json,
-    obj,
-    other_fields,
-    reject,
-    string,
-)
+from agui_reasoning.providers.payload import array, compact_json, obj, other_fields, reject, string
 from agui_reasoning.run import Run
 
 # -- what events mean
