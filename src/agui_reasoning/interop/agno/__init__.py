@@ -9,18 +9,8 @@ from typing import Any, Final
 
 from agui_reasoning._driver import ModelStream
 from agui_reasoning.interop._client import answered_calls, front_end_tools, history_with, imported
-from agui_reasoning.interop._messages import request_for
 from agui_reasoning.interop.agno._read import TeamReader
-from agui_reasoning.interop.agno._write import (
-    WRITTEN,
-    approved_call,
-    message_dicts,
-    paused_run,
-    settled,
-    written_ids,
-)
-from agui_reasoning.providers.payload import JSONObject
-from agui_reasoning.request import History
+from agui_reasoning.interop.agno._write import approved_call, message_dicts, paused_run, settled
 from agui_reasoning.run import Run
 
 __all__ = ["messages", "resume", "stream", "tools"]
@@ -71,12 +61,7 @@ def messages(run: Run) -> list[Any]:
         ReasoningLostWarning: The provider requires reasoning that cannot be sent.
     """
     made = imported("agno.models.message", *_FRAMEWORK).Message
-    return [made(**message) for message in _written(run)]
-
-
-def _written(run: Run, history: History | None = None) -> list[JSONObject]:
-    written = message_dicts(request_for(run, WRITTEN, "Agno", history), run.warn_once)
-    return [{"id": f"{written_ids(run)}{number}", **message} for number, message in enumerate(written)]
+    return [made(**message) for message in message_dicts(run)]
 
 
 async def resume(run: Run, agent: Any, *, run_context: Any = None) -> Any:
@@ -111,7 +96,7 @@ async def resume(run: Run, agent: Any, *, run_context: Any = None) -> Any:
     paused, asking = await paused_run(run, agent, run_context)
     approved = {key: one for key, one in answers.items() if key not in results and one.call.name in asking}
     history = history_with(run, results | dict.fromkeys(approved, ("", False)))
-    written = _written(run, history)
+    written = message_dicts(run, history)
     paused.messages += [message(**one) for one in written if one.get("tool_call_id") not in approved]
     paused.tools = [execution(**approved_call(answer)) for answer in approved.values()]
     return paused

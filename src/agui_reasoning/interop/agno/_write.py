@@ -16,12 +16,13 @@ from agui_reasoning.interop._messages import (
     Result,
     Told,
     exchanges,
+    request_for,
     standard_base64,
     text_or_media,
 )
 from agui_reasoning.parts import TextPart, ToolCallPart
 from agui_reasoning.providers.payload import JSONObject, compact_json
-from agui_reasoning.request import PreparedResponse, ProviderRequest
+from agui_reasoning.request import History, PreparedResponse, ProviderRequest
 from agui_reasoning.run import Run
 
 _ONE_SYSTEM_MESSAGE: Final = frozenset({"bedrock-converse", "gemini"})
@@ -33,9 +34,11 @@ def written_ids(run: Run) -> str:
     return f"agui-reasoning:{run.input.run_id}:"
 
 
-def message_dicts(request: ProviderRequest, warn: Callable[[list[str]], None]) -> list[JSONObject]:
-    """Write a request for an API of `WRITTEN`; warn of what has no place in the messages."""
-    api, written = request.target.api or "", []
+def message_dicts(run: Run, history: History | None = None) -> list[JSONObject]:
+    """Write the request of a run; warn of what has no place in the messages."""
+    request, warn = request_for(run, _ANSWERS, "Agno", history), run.warn_once
+    api = request.target.api or ""
+    written: list[JSONObject] = []
     texts = _result_texts(request) if api == "bedrock-converse" else {}
     for one in exchanges(request):
         if isinstance(one, Result) and one.call_id in texts:
@@ -45,7 +48,7 @@ def message_dicts(request: ProviderRequest, warn: Callable[[list[str]], None]) -
                 ["Instructions of the client are left out: Agno would send them instead of the agent's own."]
             )
             continue
-        written.append(_message(one, api, warn))
+        written.append({"id": f"{written_ids(run)}{len(written)}", **_message(one, api, warn)})
     return written
 
 
@@ -112,7 +115,6 @@ _ANSWERS: Final[Mapping[str, Callable[[Answer], JSONObject]]] = {
     "openai-chat": lambda answer: dict(answer.content[0]),
 }
 
-WRITTEN: Final = frozenset(_ANSWERS)
 """The APIs whose reasoning has a place in the messages."""
 
 
