@@ -257,9 +257,7 @@ def _listed(info: ThreadInfo, agent_id: str) -> JSONObject:
         "createdById": "",
         "name": None,
         "archived": False,
-        "createdAt": updated,
-        "updatedAt": updated,
-        "lastRunAt": updated,
+        **dict.fromkeys(("createdAt", "updatedAt", "lastRunAt"), updated),
     }
 
 

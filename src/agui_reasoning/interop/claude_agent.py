@@ -16,15 +16,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, cast
 from weakref import WeakKeyDictionary
 
-from ag_ui.core import (
-    Message,
-    ResumeEntry,
-    StateDeltaEvent,
-    StateSnapshotEvent,
-    TextPart,
-    ToolMessage,
-    UserMessage,
-)
+from ag_ui.core import Message, ResumeEntry, StateDeltaEvent, StateSnapshotEvent, ToolMessage, UserMessage
 from msgspec import structs
 
 from agui_reasoning._driver import AgentItem, ModelStream, PayloadReader, Reading
@@ -527,8 +519,9 @@ class _WaitingCalls:
         """Return what the front end answered, as the tool."""
         result = self._results[self._answered.popleft()]
         content = told(result.content, result.error or None)
-        parts = [TextPart(text=content)] if isinstance(content, str) else content
-        return {"content": list(map(_result_block, parts)), "is_error": bool(result.error)}
+        is_text = isinstance(content, str)
+        blocks = [{"type": "text", "text": content}] if is_text else list(map(_result_block, content))
+        return {"content": blocks, "is_error": bool(result.error)}
 
 
 def _read(entry: ResumeEntry) -> Decision:
