@@ -39,9 +39,9 @@ def imported(module: str, framework: str, packages: str) -> ModuleType:
 
 
 def front_end_tools(run: Run, parameters: str = "parameters") -> list[JSONObject]:
-    """Return ``name``, ``description`` and ``parameters``, a JSON Schema, of each tool of the input.
+    """Return the name, the description and the JSON Schema of each tool of the input.
 
-    The last one has the name of the framework.
+    The schema has the name by which the framework knows it.
     """
     names = "name", "description", parameters
     return tools_of(run.input.tools or (), lambda *values: dict(zip(names, values, strict=True)))

@@ -23,7 +23,7 @@ from agui_reasoning.run import Run
 
 
 class Told(Struct):
-    """What the user said, or instructions of ``system`` or ``developer``.
+    """What the user said, or instructions, whose role is ``system`` or ``developer``.
 
     The content is text, or a list: blocks of the API, or AG-UI content parts for Gemini.
     """
@@ -43,7 +43,7 @@ class FunctionCall(Struct):
 class Answer(Struct):
     """A response of the model, with its calls in order.
 
-    The content are blocks of the API, items of the Responses API, the only message of a chat, or parts for
+    The content is blocks of the API, items of the Responses API, the only message of a chat, or parts for
     Gemini, whose body may have calls without IDs.
     """
 
@@ -222,7 +222,7 @@ def _responses(request: ProviderRequest) -> Iterator[Exchange]:
 
 
 def responses_in(items: Iterable[JSONObject]) -> Iterator[tuple[bool, list[JSONObject]]]:
-    """Group input items of the Responses API by whether they are of a response, or told the model between.
+    """Group input items of the Responses API by whether they are a response, or what the model was told.
 
     Whatever is not a message to the model or the result of its call is the model's: also the calls of the
     provider's own tools, and compacted conversations.
