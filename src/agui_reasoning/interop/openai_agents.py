@@ -129,13 +129,10 @@ async def resume(run: Run, agent: Any, *, store: bool | None = None, max_turns: 
 
 
 def tools(run: Run) -> list[Any]:
-    """Return the tools of the front end, to pass to the agent beside your own.
+    """Return the tools of the front end as the SDK's function tools, to pass to the agent beside your own.
 
     They need approval, so a call of one of them ends the run of the SDK, when all other calls of the same
     answer have their results. The front end answers in its next input.
-
-    Returns:
-        The SDK's function tools.
 
     Raises:
         ConfigurationError: The SDK is not installed (``missing_framework``).

@@ -103,13 +103,11 @@ async def resume(run: Run, agent: Any, *, run_context: Any = None) -> Any:
 
 
 def tools(run: Run) -> list[Any]:
-    """Return the tools of the front end, to pass to the agent beside your own.
+    """Return the tools of the front end as Agno's functions, to pass to the agent beside your own.
 
-    A call of one of them pauses the run of Agno, when all other calls of the same answer have their results.
-    The run of the agent then ends, and the front end answers in its next input.
-
-    Returns:
-        Agno's functions, with ``external_execution``.
+    They have ``external_execution``: a call of one of them pauses the run of Agno, when all other calls of
+    the same answer have their results. The run of the agent then ends, and the front end answers in its next
+    input.
 
     Raises:
         ConfigurationError: Agno is not installed (``missing_framework``).

@@ -103,16 +103,13 @@ def resume(run: Run, state: Any) -> Any:
 
 
 def tools(run: Run) -> list[Any]:
-    """Return the tools of the front end, to pass to ``create_agent`` or to a ``ToolNode`` beside your own.
+    """Return the front end's tools as LangChain's, for ``create_agent`` or a ``ToolNode``, beside your own.
 
     A call of one of them interrupts the graph, when all other calls of the same answer have their results.
     The run then ends, and the front end answers in its next input. With a checkpointer, the graph can be
     resumed instead: the value of the interrupt has the call (``id``, ``name``, ``args``) as
     ``agui_tool_call``, and the call's result is what it is resumed with. If a graph goes on that called one
     of them beside a call that a person reviewed, the tool returns the result in the input.
-
-    Returns:
-        LangChain's tools.
 
     Raises:
         ConfigurationError: LangGraph is not installed (``missing_framework``).
