@@ -214,7 +214,6 @@ class ThinkingUpgrader:
             return []
         ending = "REASONING_MESSAGE_END is inserted"
         self._warn_once("open text", f"{event['type']} came while a text was open; {ending}.")
-
         message, self._message = self._message, None
         return [{"type": "REASONING_MESSAGE_END", "messageId": message}]
 

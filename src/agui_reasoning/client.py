@@ -389,7 +389,6 @@ def unreachable(what: str, error: BaseException, hint: str) -> TransportError:
     for kind, reason, told, advice in _WHYS:
         if any(isinstance(one, kind) for one in behind):
             return TransportError(f"{what}: {told}.", code="unreachable", hint=advice, reason=reason)
-
     return TransportError(f"{what} ({type(error).__name__}).", code="unreachable", hint=hint)
 
 

@@ -117,7 +117,6 @@ class ThinkingDowngrader:
         self._warn = on_warning or python_warning
         self._warned: set[str] = set()
         self._expander = Expander()
-
         self._phase = _Phase(self._warn_once)
 
     def receive(self, event: BaseModel | Mapping[str, Any]) -> list[JSONObject]:
