@@ -222,7 +222,7 @@ def test_findings_lead_to_their_events(tab: Page) -> None:
 
 def test_a_run_that_was_stopped_is_no_finding(tab: Page, faults: Faults) -> None:
     faults.expect("/agent net::ERR_ABORTED")
-    with opened(tab, ReplayUpstream("anthropic-weather", delay_s=0.05)) as page:
+    with opened(tab, ReplayUpstream("anthropic-weather", delay_s=1.0)) as page:
         page.locator("#composer-input").fill(QUESTION)
         page.get_by_role("button", name="Send").click()
         rows(page, "REASONING_MESSAGE_CONTENT").wait_for()

@@ -34,7 +34,8 @@ class CopilotKit(FrontEnd):
     def edit(self, page: Page, number: int, text: str) -> None:
         page.once("dialog", lambda dialog: dialog.accept(text))
         page.get_by_test_id("copilot-user-message").nth(number).hover()
-        page.get_by_test_id("copilot-edit-button").nth(number).click()
+        # Not with the pointer: if the page scrolls, it leaves the message, and the button hides.
+        page.get_by_test_id("copilot-edit-button").nth(number).dispatch_event("click")
 
     def busy(self, page: Page) -> Locator:
         return page.get_by_test_id("copilot-chat-textarea").and_(page.locator("main[aria-busy=true] *"))
