@@ -17,7 +17,7 @@ from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._expand import Expander
 from agui_reasoning.consumer._faults import Notice, NoticeSink, cut
 from agui_reasoning.consumer._models import plain_json
-from agui_reasoning.consumer._schema import EVENTS
+from agui_reasoning.consumer._schema import EVENTS, MEDIA_KINDS
 from agui_reasoning.consumer._schema_types import DROP, inspect
 from agui_reasoning.consumer._verify import Phase, Verifier
 from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
@@ -123,7 +123,6 @@ _NULLS: Final[dict[str, tuple[str, ...]]] = {
     "TOOL_CALL_START": ("parentMessageId",),
     "TOOL_CALL_CHUNK": ("parentMessageId",),
 }
-MEDIA_KINDS: Final = frozenset({"image", "audio", "video", "document"})
 
 
 class Boundary:

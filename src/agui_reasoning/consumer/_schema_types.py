@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from msgspec import Struct, field
@@ -344,8 +344,7 @@ def without_malformed_options(kind: Obj, event: Mapping[str, Any], places: Place
 
 def _walk(kind: Any, value: Any, path: str, found: Places) -> None:
     kind = _chosen(kind, value)
-    members = _MEMBERS.get(type(kind))
-    inner = None if members is None else members(kind, value)
+    inner = _members(kind, value)
     if inner is None:
         _read(kind, value, path, found)
         return
@@ -376,29 +375,12 @@ def _read(kind: SchemaType, value: Any, path: str, found: Places) -> None:
         found.malformed.append((f"{path}{fault.path}", fault.expected))
 
 
-_Members = Iterator[tuple[str, SchemaType | None, Any]]
-"""The name, the type and the value of each member; no type for unknown ones."""
-
-
-def _of_object(kind: Obj, value: Any) -> _Members | None:
-    if not isinstance(value, Mapping):
-        return None
-    other = ANY if kind.open else None
-    return ((name, kind.fields.get(name, other), member) for name, member in value.items())
-
-
-def _of_sequence(kind: Sequence, value: Any) -> _Members | None:
-    if not isinstance(value, list | tuple) or len(value) < kind.least:
-        return None
-    return ((str(index), kind.of, member) for index, member in enumerate(value))
-
-
-def _of_either(kind: Either, value: Any) -> _Members | None:
-    return _of_sequence(kind.items, value)
-
-
-_MEMBERS: Final[dict[type, Callable[[Any, Any], _Members | None]]] = {
-    Obj: _of_object,
-    Sequence: _of_sequence,
-    Either: _of_either,
-}
+def _members(kind: Any, value: Any) -> Iterator[tuple[str, SchemaType | None, Any]] | None:
+    """Return the name, the type and the value of each member, if there are any; no type for unknown ones."""
+    if isinstance(kind, Obj) and isinstance(value, Mapping):
+        other = ANY if kind.open else None
+        return ((name, kind.fields.get(name, other), member) for name, member in value.items())
+    kind = kind.items if isinstance(kind, Either) else kind
+    if isinstance(kind, Sequence) and isinstance(value, list | tuple) and len(value) >= kind.least:
+        return ((str(index), kind.of, member) for index, member in enumerate(value))
+    return None
