@@ -49,11 +49,6 @@ class HeldCall:
     arguments: Pieces = field(default_factory=Pieces)
     members: JSONObject = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, call_id: str, name: str, owner: HeldMessage) -> HeldCall:
-        """Create a call of a message that has no arguments yet."""
-        return cls(call_id, name, ref(owner))
-
     @property
     def owner(self) -> HeldMessage:
         """The message that contains the call."""

@@ -76,7 +76,11 @@ class Pipeline:
         """
         members = plain_json(event)
         if members is None:
-            raise _not_an_event(event)
+            raise LocalProtocolError(
+                f"{type(event).__name__} is not an event.",
+                code="not_an_event",
+                hint="Pass an `ag_ui.core` event, or a mapping with its JSON.",
+            )
         return self._boundary.receive(members)
 
     def close(self) -> bool:
@@ -106,14 +110,6 @@ class Pipeline:
         return events
 
 
-def _not_an_event(value: object) -> LocalProtocolError:
-    return LocalProtocolError(
-        f"{type(value).__name__} is not an event.",
-        code="not_an_event",
-        hint="Pass an `ag_ui.core` event, or a mapping with its JSON.",
-    )
-
-
 _MODERN = "Send the form of AG-UI 1.0; support for the old one will be removed."
 
 # Fields that older versions set to null instead of omitting them (C4). Other nulls are malformed.
@@ -133,8 +129,8 @@ class Boundary:
     """
 
     def __init__(self, warn: NoticeSink, new_id: Callable[[], str] | None = None) -> None:
-        self._warn = warn
-        self._thinking = ThinkingUpgrader(partial(_warn_old, warn), new_id=new_id)
+        self._old = partial(_warn_old, warn)
+        self._thinking = ThinkingUpgrader(self._old, new_id=new_id)
 
     def receive(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the event in its current form: unchanged, or a changed copy."""
@@ -156,16 +152,12 @@ class Boundary:
 
     def _run_input(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         value = self._without_nulls(value, "RunAgentInput", ("forwardedProps",))
-        value = self._each(value, "tools", self._tool)
-        value = self._each(value, "resume", self._resume)
+        without_nulls = self._without_nulls
+        value = self._each(value, "tools", partial(without_nulls, where="A tool", names=("parameters",)))
+        value = self._each(
+            value, "resume", partial(without_nulls, where="A resume entry", names=("payload",))
+        )
         return self._each(value, "messages", self._message)
-
-    def _tool(self, tool: Any) -> Any:
-        return self._without_nulls(tool, "A tool", ("parameters",)) if isinstance(tool, Mapping) else tool
-
-    def _resume(self, entry: Any) -> Any:
-        is_entry = isinstance(entry, Mapping)
-        return self._without_nulls(entry, "A resume entry", ("payload",)) if is_entry else entry
 
     def _message(self, message: Any) -> Any:
         if not isinstance(message, Mapping):
@@ -181,15 +173,15 @@ class Boundary:
             return self._without_nulls(part, "A media part", ("metadata",))
         return part
 
-    def _without_nulls(
-        self, event: Mapping[str, Any], where: str, names: tuple[str, ...]
-    ) -> Mapping[str, Any]:
-        nulls = [name for name in names if name in event and event[name] is None]
+    def _without_nulls(self, value: Any, where: str, names: tuple[str, ...]) -> Any:
+        """Return an object without these members where they are null; anything else is unchanged."""
+        is_object = isinstance(value, Mapping)
+        nulls = [name for name in names if name in value and value[name] is None] if is_object else ()
         if not nulls:
-            return event
+            return value
         for name in nulls:
             self._old(f"{where}.{name} is null and is read as absent.")
-        return {name: value for name, value in event.items() if name not in nulls}
+        return {name: member for name, member in value.items() if name not in nulls}
 
     def _each(self, value: Mapping[str, Any], field: str, change: Callable[[Any], Any]) -> Mapping[str, Any]:
         entries = value.get(field)
@@ -198,9 +190,6 @@ class Boundary:
         changed = [change(entry) for entry in entries]
         same = all(new is old for new, old in zip(changed, entries, strict=True))
         return value if same else {**value, field: changed}
-
-    def _old(self, message: str) -> None:
-        _warn_old(self._warn, message)
 
 
 def _warn_old(warn: NoticeSink, message: str) -> None:

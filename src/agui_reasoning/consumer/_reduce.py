@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, TypeAlias
+from weakref import ref
 
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._faults import Notice, NoticeSink, quoted
@@ -183,10 +184,13 @@ class Reducer:
         call = self.history.call(event["toolCallId"])
         if call is None:
             owner = self._call_owner(event)
-            call = HeldCall.of(event["toolCallId"], event["toolCallName"], owner)
+            call = HeldCall(event["toolCallId"], event["toolCallName"], ref(owner))
             self.history.add_call(call)
         elif call.name != event["toolCallName"]:
-            self._renamed(event, call)
+            what = f"the call {quoted(call.id)} is repeated with another tool name and is renamed"
+            remedy = "Repeat the name, or use another ID."
+            self._warn(Notice("call_renamed", f"TOOL_CALL_START: {what}.", remedy))
+            call.name = event["toolCallName"]
         self._touch_call(call, event)
 
     def _call_owner(self, event: JSONObject) -> HeldMessage:
@@ -234,12 +238,6 @@ class Reducer:
             self.add_result(message)
         self.changed[event["messageId"]] = None
 
-    def _renamed(self, event: JSONObject, call: HeldCall) -> None:
-        name = quoted(call.id)
-        message = f"TOOL_CALL_START: the call {name} is repeated with another tool name and is renamed."
-        self._warn(Notice("call_renamed", message, "Repeat the name, or use another ID."))
-        call.name = event["toolCallName"]
-
     def _touch_call(self, call: HeldCall, event: JSONObject) -> None:
         _merge(call.members, event)
         self._touch(call.owner)
@@ -256,44 +254,35 @@ class Reducer:
             record = self.history.get(name)
             members = None if record is None or record.role == "activity" else record.members
         if members is None or record is None:
-            self._unknown_entity(event)
+            noun = "tool call" if event["subtype"] == "tool-call" else "message"
+            message = (
+                f"REASONING_ENCRYPTED_VALUE is lost: there is no {noun} {quoted(name)} to store it on, so "
+                "the next turn cannot return it."
+            )
+            remedy = "Send the value after the start of its message or tool call; spans are not stored."
+            self._warn(Notice("unknown_entity", message, remedy))
             return
         members["encryptedValue"] = event["encryptedValue"]
         members.pop("encryptedValueType", None)
         members.update(_some(event, ("encryptedValueType",)))
         self._touch(record)
 
-    def _unknown_entity(self, event: JSONObject) -> None:
-        noun = "tool call" if event["subtype"] == "tool-call" else "message"
-        target = f"{noun} {quoted(event['entityId'])}"
-        message = (
-            f"REASONING_ENCRYPTED_VALUE is lost: there is no {target} to store it on, so the next turn "
-            f"cannot return it."
-        )
-        remedy = "Send the value after the start of its message or tool call; spans are not stored."
-        self._warn(Notice("unknown_entity", message, remedy))
-
     # -- activities
 
     def _activity_snapshot(self, event: JSONObject) -> None:
         held = self.history.get(event["messageId"])
-        replaces = event.get("replace", True)
         if held is None:
             self._append(held := _activity(event, {}))
-        elif replaces:
-            held = self._replace_by_activity(event, held)
+        elif event.get("replace", True):
+            if held.role != "activity":
+                self._shared(event, held)
+            # Replaces content, type and owner, but keeps the metadata (C51).
+            record = _activity(event, _some(held.members, ("metadata",)) if held.role == "activity" else {})
+            self.history.replace(held, record)
+            held = record
         elif held.role != "activity":
             return
         self._touch(held, event)
-
-    def _replace_by_activity(self, event: JSONObject, held: HeldMessage) -> HeldMessage:
-        if held.role != "activity":
-            self._shared(event, held)
-        # Replaces content, type and owner, but keeps the metadata (C51).
-        kept = _some(held.members, ("metadata",)) if held.role == "activity" else {}
-        record = _activity(event, kept)
-        self.history.replace(held, record)
-        return record
 
     def _activity_delta(self, event: JSONObject) -> None:
         record = self.history.get(event["messageId"])
@@ -302,11 +291,8 @@ class Reducer:
             self._lost(event, f"the message {quoted(event['messageId'])} {what}")
             return
         self._touch(record, event)
-        self._patch_activity(record, record.document, event)
-
-    def _patch_activity(self, record: HeldMessage, document: Document, event: JSONObject) -> None:
         try:
-            document.patch(event["patch"], only_object=True)
+            record.document.patch(event["patch"], only_object=True)
         except PatchError as fault:
             self._unpatched(event, str(fault))
         else:
@@ -341,15 +327,12 @@ class Reducer:
             if held is not None:  # a call may have moved to an earlier message
                 self.history.release_calls(held)
         for message in snapshot.values():
-            self._restate(HeldMessage.of(message))
-
-    def _restate(self, record: HeldMessage) -> None:
-        held = self.history.get(record.id)
-        if held is None:
-            self.history.append(record)
-        else:
-            self.history.replace(held, record)
-        self.changed[record.id] = None
+            record, held = HeldMessage.of(message), self.history.get(message["id"])
+            if held is None:
+                self.history.append(record)
+            else:
+                self.history.replace(held, record)
+            self.changed[record.id] = None
 
     # -- helpers
 
