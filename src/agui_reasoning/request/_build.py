@@ -148,7 +148,11 @@ class ProviderRequest(RedactedRepr):
         Returns:
             The unit; ``None`` if there is none.
         """
-        return _reasoning_at(self.body, path, self.reasoning)
+        found = set(_strings(_block(self.body, path.split("."))))
+        for unit in self.reasoning:
+            if unit.item_id == path or any(opaque.value in found for opaque in unit.opaque):
+                return unit
+        return None
 
     def explain(self) -> str:
         """Return the report in sentences: a line for each answer, outcome and reason.
@@ -380,13 +384,11 @@ def _receiver(
             f"Remove them: only {storing} support them.",
         )
     if conversation is not None and _CONVERSATION not in spec.conversation_fields:
-        raise _wrong(
-            f"{spec.id} does not support `conversation`.", "Omit it; it belongs to openai-responses."
-        )
+        problem = f"{spec.id} does not support `conversation`."
+        raise _wrong(problem, "Omit it; it belongs to openai-responses.")
     if conversation is not None and previous_response_id is not None:
-        raise _wrong(
-            "The API refuses `conversation` together with `previous_response_id`.", "Pass one of them."
-        )
+        problem = "The API refuses `conversation` together with `previous_response_id`."
+        raise _wrong(problem, "Pass one of them.")
     if named.model == "":
         raise ConfigurationError(
             "No model was named: which reasoning it takes back depends on it.",
@@ -427,14 +429,12 @@ def _history(given: Any, reading: dict[str, Any]) -> History:
         if not any(issubclass(kind, AssistantMessage) for kind in {*map(type, given.items)}):
             return given
         # Applications may put assistant messages into a history.
-        items = [_turn_of(item) if isinstance(item, AssistantMessage) else item for item in given.items]
+        items = (
+            plain_turn(checked_messages([item]).read[0]) if isinstance(item, AssistantMessage) else item
+            for item in given.items
+        )
         return replace(given, items=tuple(items))
     return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given), **reading)
-
-
-def _turn_of(message: Any) -> Turn:
-    """Return an assistant message as the turn that it is."""
-    return plain_turn(checked_messages([message]).read[0])
 
 
 def _check_response(items: Sequence[HistoryItem], response_id: str) -> None:
@@ -480,21 +480,6 @@ def _pin(rule: EchoRule, conversation: Sequence[ResponseStep | PlainMessage]) ->
 
 
 # -- what a provider's report names
-
-
-def _reasoning_at(body: Any, path: str, units: Iterable[ReasoningPart]) -> ReasoningPart | None:
-    """Return the unit whose value is at a place of a body, or whose ID the place is.
-
-    Args:
-        body: The body of the request.
-        path: The names and indexes from the body to a block, separated by dots; or an ID.
-        units: The units that are in the body.
-    """
-    found = set(_strings(_block(body, path.split("."))))
-    for unit in units:
-        if unit.item_id == path or any(opaque.value in found for opaque in unit.opaque):
-            return unit
-    return None
 
 
 def _block(body: Any, path: list[str]) -> Any:

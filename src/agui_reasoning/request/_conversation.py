@@ -141,7 +141,10 @@ class _PartsReader(Struct, frozen=True):
     def _result(self, step: ResponseStep, answer: CallAnswer) -> ToolResultPart:
         content = answer.content
         if not isinstance(content, str):
-            content = [one if self._answers(step, answer, one) else _missing(one) for one in content]
+            content = [
+                one if self._answers(step, answer, one) else TextContent(text=stand_in(one))
+                for one in content
+            ]
         return ToolResultPart(answer.call_id, content, _last_text(content) if answer.is_error else None)
 
     def _answers(self, step: ResponseStep, answer: CallAnswer, part: Any) -> bool:
@@ -174,10 +177,6 @@ def _accepted(unit: EchoUnit, *, dropped: bool) -> Part | None:
     if isinstance(part, ToolCallPart):
         changes["id"] = unit.call_id or part.id
     return structs.replace(part, **changes)
-
-
-def _missing(part: Any) -> TextContent:
-    return TextContent(text=stand_in(part))
 
 
 def _last_text(content: MessageContent) -> str:

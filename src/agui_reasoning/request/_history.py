@@ -228,7 +228,8 @@ def is_of_other_account(turn: Turn, target: Origin) -> bool:
     if target.account is None:
         return False
     origins = (part.origin or turn.origin for part in turn.parts if _is_bound(part))
-    return any(origin is not None and _differ(origin, target) for origin in origins)
+    others = (one for one in origins if one is not None and one.account not in (None, target.account))
+    return any(kinship(one, target) == "same" for one in others)
 
 
 def _is_bound(part: Part) -> bool:
@@ -236,12 +237,6 @@ def _is_bound(part: Part) -> bool:
         return part.native is not None
     bound = isinstance(part, NativePart) or bool(part.opaque)
     return bound or (isinstance(part, ReasoningPart) and part.item_id is not None)
-
-
-def _differ(origin: Origin, target: Origin) -> bool:
-    if origin.account is None or target.account is None or origin.account == target.account:
-        return False
-    return kinship(origin, target) == "same"
 
 
 # -- reasoning of other providers and models

@@ -84,13 +84,10 @@ class _Names(Struct):
                 break
         free = spelled
         while free in self.taken:
-            free = self._numbered(spelled)
+            number = self.numbers[spelled] = self.numbers.get(spelled, 1) + 1
+            free = self.ids.numbered(spelled, number)
         self.taken.add(free)
         return free
-
-    def _numbered(self, stem: str) -> str:
-        number = self.numbers[stem] = self.numbers.get(stem, 1) + 1
-        return self.ids.numbered(stem, number)
 
 
 class _TurnDraft(Struct, gc=False):

@@ -227,7 +227,7 @@ def _visible_position(history: ClientHistory, response: RecordedResponse) -> Pos
 
 
 def _in_order(
-    history: ClientHistory, placed: list[tuple[Position, Turn]], efforts: Mapping[int, str | None]
+    history: ClientHistory, placed: list[tuple[Position, Turn]], efforts: Mapping[int, Any]
 ) -> Iterator[HistoryItem]:
     """Yield turns and messages by position, with results directly after the turn that called.
 
@@ -249,18 +249,12 @@ def _in_order(
             elif (call_id := messages[index].answers) in results and call_id not in history.calls:
                 yield history.message(results.pop(call_id))  # without its call, a result stays where it is
             continue
-        if efforts:
-            yield from _change_of(efforts.get(id(turn)))
+        if efforts and (effort := efforts.get(id(turn))) in EFFORTS:  # it may be made up
+            yield EffortChange(effort)
         yield _with_cut_calls(turn, cut & results.keys()) if cut else turn
         for part in turn.parts:
             if type(part) is ToolCallPart and part.id in results:
                 yield history.message(results.pop(part.id))
-
-
-def _change_of(effort: Any) -> Iterator[EffortChange]:
-    """Yield a change of the effort, which a client may have made up."""
-    if effort in EFFORTS:
-        yield EffortChange(effort)
 
 
 def _with_cut_calls(turn: Turn, cut: Set[str]) -> Turn:

@@ -384,12 +384,7 @@ def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
 
 def _intact(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
     """Return the values that nothing changed on the way."""
-    kept = []
-    for record in records:
-        opaque = record.opaque()
-        if opaque is not None:
-            kept.append(opaque)
-    return tuple(kept)
+    return tuple([opaque for record in records if (opaque := record.opaque()) is not None])
 
 
 _REBUILDERS: dict[type, Callable[[_Work, UnitRecord, Any], Part | None]] = {
