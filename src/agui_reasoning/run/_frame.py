@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ag_ui.core import AssistantMessage, Interrupt, ResumeEntry, RunAgentInput
 from msgspec import Struct
@@ -59,24 +59,8 @@ class Ending(Struct, frozen=True):
         return hint({"finishReason": self.finish_reason} | ({"finishDetails": told} if told else {}))
 
 
-class Frame(Protocol):
-    """Creates the first and last events, as wire JSON."""
-
-    def started(self, now: int | None) -> JSONObject:
-        """Return the first event."""
-
-    def finished(self, end: Ending) -> JSONObject:
-        """Return the last event of a successful run."""
-
-    def cancelled(self, end: Ending, *, begun: bool) -> JSONObject:
-        """Return the last event of a cancelled run."""
-
-    def failed(self, end: Ending, message: str, code: str | None) -> JSONObject:
-        """Return the last event of a failed run."""
-
-
 class RunFrame(Struct, frozen=True):
-    """The frame of a run.
+    """Creates the first and last events of a run, as wire JSON.
 
     Attributes:
         modern: Whether the client declares a protocol version, and thus supports the outcomes of 1.0.
@@ -94,26 +78,17 @@ class RunFrame(Struct, frozen=True):
 
     def finished(self, end: Ending) -> JSONObject:
         """Return RUN_FINISHED."""
-        return self._finished(end, self._outcome(end))
-
-    def _outcome(self, end: Ending) -> JSONObject | None:
+        outcome: JSONObject | None = None
         if end.interrupts:
-            return {"type": "interrupt", "interrupts": list(end.interrupts)}
-        if end.pending and self.modern:
-            return {"type": "success", "pendingToolCallIds": list(end.pending)}
-        return None
+            outcome = {"type": "interrupt", "interrupts": list(end.interrupts)}
+        elif end.pending and self.modern:
+            outcome = {"type": "success", "pendingToolCallIds": list(end.pending)}
+        return self._finished(end, outcome)
 
     def _finished(self, end: Ending, outcome: JSONObject | None) -> JSONObject:
-        return wire_event(
-            "RUN_FINISHED",
-            end.now,
-            end.metadata,
-            threadId=self.thread_id,
-            runId=self.run_id,
-            result=end.result,
-            outcome=outcome,
-            usage=end.usage,
-        )
+        ids = {"threadId": self.thread_id, "runId": self.run_id}
+        more = {"result": end.result, "outcome": outcome, "usage": end.usage}
+        return wire_event("RUN_FINISHED", end.now, end.metadata, **ids, **more)
 
     def cancelled(self, end: Ending, *, begun: bool) -> JSONObject:
         """Return RUN_FINISHED for clients that support the outcome, else RUN_ERROR."""
@@ -127,7 +102,7 @@ class RunFrame(Struct, frozen=True):
 
 
 class SubagentFrame(Struct, frozen=True):
-    """The frame of a subagent inside a run."""
+    """Creates those of a subagent inside a run."""
 
     id: str
     name: str
@@ -153,6 +128,9 @@ class SubagentFrame(Struct, frozen=True):
 
     def _event(self, step: str, now: int | None, **members: Any) -> JSONObject:
         return wire_event(f"SUBAGENT_{step}", now, None, self.id, **members)
+
+
+Frame: TypeAlias = RunFrame | SubagentFrame
 
 
 def usage_of(counts: Sequence[UsageDelta]) -> list[JSONObject] | None:
