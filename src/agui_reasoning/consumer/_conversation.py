@@ -360,15 +360,16 @@ class Conversation:
         return {"id": self._new_id(), "role": role, **members, "content": parts}
 
     def _require_unanswered(self, tool_call_id: str) -> None:
-        if self._reducer.history.call(tool_call_id) is None:
-            problem, code = f"There is no tool call {tool_call_id!r}.", "unknown_call"
-            hint = "Answer one of `pending_calls`."
-        elif self._reducer.has_result(tool_call_id):
-            problem, code = f"The tool call {tool_call_id!r} has been answered.", "answered_call"
-            hint = "Answer each call once."
-        else:
-            return
-        raise LocalProtocolError(problem, code=code, hint=hint, message_id=tool_call_id, state=self.status)
+        unknown = self._reducer.history.call(tool_call_id) is None
+        if unknown or self._reducer.has_result(tool_call_id):
+            name = repr(tool_call_id)
+            raise LocalProtocolError(
+                f"There is no tool call {name}." if unknown else f"The tool call {name} has been answered.",
+                code="unknown_call" if unknown else "answered_call",
+                hint="Answer one of `pending_calls`." if unknown else "Answer each call once.",
+                message_id=tool_call_id,
+                state=self.status,
+            )
 
     def _require_no_open_run(self) -> None:
         if self._pipeline.phase is Phase.OPEN:

@@ -22,7 +22,6 @@ class _ChunkForm(Struct, frozen=True):
     """A kind of chunk, and the types of the events it is expanded into.
 
     Attributes:
-        noun: The name of the item in messages.
         id: The field with the item's ID.
         needs: The fields that the first chunk must have.
         settled: Fields that later chunks may repeat but not change, with their defaults.

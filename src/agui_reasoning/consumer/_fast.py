@@ -56,10 +56,7 @@ class Repeats:
     def open(self, event: object, delivered: Sequence[JSONObject], growth: list[str] | None) -> None:
         """Open the path after an event took the full path, if it can be repeated.
 
-        Args:
-            event: The event as received.
-            delivered: The events it was delivered as.
-            growth: The deltas that it was appended to, if any.
+        ``delivered`` is what it was delivered as; ``growth``, the deltas that it was appended to, if any.
         """
         if growth is None or self._is_blocked or len(delivered) != 1 or not self.enabled:
             return

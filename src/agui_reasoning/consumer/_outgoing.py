@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from pydantic import BaseModel
 
@@ -18,7 +18,7 @@ from agui_reasoning.errors import LocalProtocolError
 
 UserContent: TypeAlias = str | Sequence[BaseModel | Mapping[str, Any]]
 
-_HINT = "Pass it as the protocol describes it; omit optional fields instead of passing null."
+_Checked: TypeAlias = Literal["message", "run input"]
 _REMEDY = "Omit it, because the agent would not know it."
 
 
@@ -36,8 +36,8 @@ def clean_message(message: object, warn: NoticeSink) -> JSONObject | None:
     """
     members = plain_json(message)
     if members is None:
-        raise _malformed("bad_message", MalformedValue("a message or its JSON"))
-    return _clean(MESSAGE, upgrade_message(members)[0], "A message", "bad_message", warn)
+        raise _malformed("message", MalformedValue("a message or its JSON"))
+    return _clean(MESSAGE, upgrade_message(members)[0], "message", warn)
 
 
 def clean_state(state: Any) -> Any:
@@ -66,7 +66,7 @@ def clean_input(run_input: JSONObject, warn: NoticeSink) -> JSONObject:
     Source:
         AG-UI 1.1, C15.
     """
-    cleaned = _clean(RUN_AGENT_INPUT, run_input, "The run input", "bad_input", warn)
+    cleaned = _clean(RUN_AGENT_INPUT, run_input, "run input", warn)
     assert cleaned is not None, "an object without a tag is not of an unknown kind"
     return cleaned
 
@@ -116,26 +116,27 @@ def check_interrupts(interrupts: Iterable[JSONObject], resume: Iterable[Any], no
             )
 
 
-def _clean(
-    kind: SchemaType, value: Mapping[str, Any], what: str, code: str, warn: NoticeSink
-) -> JSONObject | None:
+def _clean(kind: SchemaType, value: Mapping[str, Any], what: _Checked, warn: NoticeSink) -> JSONObject | None:
     known, removed, fault = inspect(kind, value)
     if fault is not None:
-        raise _malformed(code, fault)
+        raise _malformed(what, fault)
+    subject = "A message" if what == "message" else "The run input"
     if known is DROP:
-        warn(Notice("unknown_member", f"{what} is of an unknown kind and is removed.", _REMEDY))
+        warn(Notice("unknown_member", f"{subject} is of an unknown kind and is removed.", _REMEDY))
         return None
     for path in removed:
-        problem = f"{what} has an unknown member at {cut(path)}, which is removed."
+        problem = f"{subject} has an unknown member at {cut(path)}, which is removed."
         warn(Notice("unknown_member", problem, _REMEDY))
     members: JSONObject = known
     return members
 
 
-def _malformed(code: str, fault: MalformedValue) -> LocalProtocolError:
-    what = "message" if code == "bad_message" else "run input"
-    message = f"The {what} is malformed at {cut(fault.path) or '/'}: expected {fault.expected}."
-    return LocalProtocolError(message, code=code, hint=_HINT)
+def _malformed(what: _Checked, fault: MalformedValue) -> LocalProtocolError:
+    return LocalProtocolError(
+        f"The {what} is malformed at {cut(fault.path) or '/'}: expected {fault.expected}.",
+        code="bad_message" if what == "message" else "bad_input",
+        hint="Pass it as the protocol describes it; omit optional fields instead of passing null.",
+    )
 
 
 _ENDED: Final = ("idle", "finished", "interrupted", "cancelled", "failed", "truncated")

@@ -241,10 +241,7 @@ _LEAVE_OUT = "Send only known events and fields; put private data into CUSTOM or
 def enforce(event: Mapping[str, Any], warn: NoticeSink, state: str = "") -> dict[str, Any] | None:
     """Validate an event, and remove unknown material.
 
-    Args:
-        event: The event's JSON; it is not modified.
-        warn: Called with a notice for each removal.
-        state: The state of the run, for the error.
+    The event is not modified. ``warn`` is called with a notice for each removal.
 
     Returns:
         A copy of the event's known members; ``None`` if the event is unknown.

@@ -55,14 +55,7 @@ _REFUSED: Final = {
 
 
 class _Kind(Struct, frozen=True):
-    """A kind of items with a start and an end.
-
-    Attributes:
-        noun: Its name in messages.
-        id: The field with the item's ID.
-        owners: The record of their owners.
-        opener: The type of the start event.
-    """
+    """A kind of items: its name, the field with the ID, the record of owners, and the start event."""
 
     noun: str
     id: str
@@ -108,9 +101,6 @@ class _Run:
 
 class Verifier:
     """Verifies one stream after another.
-
-    Attributes:
-        phase: The phase of the stream.
 
     Source:
         AG-UI 1.1: C26 to C33, V2.

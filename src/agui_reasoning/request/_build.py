@@ -509,10 +509,7 @@ def _strings(value: Any) -> Iterator[str]:
 def check_named_objects(request: ProviderRequest, history: History, produced: Iterable[HistoryItem]) -> None:
     """Reject a request that names a stored object, unless an encrypted value or this run named it.
 
-    Args:
-        request: The request.
-        history: The conversation that it was built from.
-        produced: The responses of this run.
+    ``history`` is what it was built from; ``produced`` has the responses of this run.
 
     Raises:
         RemoteProtocolError: It does (``file_not_allowed``).

@@ -81,14 +81,7 @@ class PreparedConversation(RedactedRepr):
 def prepared_conversation(
     steps: Sequence[ResponseStep | PlainMessage], encoder: Encoder, options: EncodingOptions, target: Origin
 ) -> PreparedConversation:
-    """Return the conversation of a request.
-
-    Args:
-        steps: The prepared conversation that the encoder wrote.
-        encoder: The encoder.
-        options: Its options, with the report on what it wrote.
-        target: The target of the request.
-    """
+    """Return the conversation of a request, without what the report in the options says was left out."""
     verdicts = options.report.verdicts.items()
     dropped = {key for key, (_, verdict) in verdicts if verdict.outcome == "dropped"}
     reader = _PartsReader(encoder, options, target, dropped)

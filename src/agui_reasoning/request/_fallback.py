@@ -106,13 +106,8 @@ def _portions(
 ) -> list[_Portion]:
     """Return what no envelope names in a message: one portion, or several if a front end merged responses.
 
-    assistant-ui and TanStack merge the responses around calls that the server answered.
-
-    Args:
-        history: The messages.
-        index: The position of the message.
-        cut: The calls that the client received before it stopped the response.
-        followed: The messages and calls without a value after which a response with values comes.
+    assistant-ui and TanStack merge the responses around calls that the server answered. ``followed`` has the
+    messages and calls without a value after which a response with values comes.
     """
     message = history.messages[index]
     portions = list(_calling(history, message, cut)) if message.calls else []

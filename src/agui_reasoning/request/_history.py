@@ -401,11 +401,7 @@ def efforts_of(
 ) -> Efforts:
     """Return the changes of the effort in a history, in levels that the target accepts.
 
-    Args:
-        items: The history.
-        target: The target.
-        row: What it accepts.
-        left_out: The indexes of turns that are not sent.
+    The turns with the indexes in ``left_out`` are not sent.
     """
     if EffortChange not in set(map(type, items)):
         return Efforts(row)

@@ -109,10 +109,6 @@ class ClientMessages(Struct, frozen=True):
 def messages_of(given: HistoryInput, limits: Limits) -> ClientMessages:
     """Read the messages; return those that have been read as they are.
 
-    Args:
-        given: The run input or the messages.
-        limits: The limits on the history.
-
     Raises:
         RemoteProtocolError: The input is not a list of messages, or an ID is not a string (``bad_input``), or
             it exceeds the limits (``too_large``).
