@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from base64 import b64decode
-from binascii import Error
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -279,7 +278,7 @@ def from_base64(value: str) -> bytes:
     """Return the bytes of base64 text; empty if it is something else."""
     try:
         return b64decode(value, validate=True)
-    except (Error, ValueError):
+    except ValueError:
         return b""
 
 

@@ -333,7 +333,7 @@ class Conversation:
         check_interrupts(self._reducer.interrupts, cleaned.get("resume", ()), now)
         self._thread_id = thread_id
         if user_message is not None:
-            self._reducer.add_message(user_message)
+            self._reducer.hold([user_message])
         return model_of(RunAgentInput, cleaned)
 
     def erase_reasoning(self) -> None:

@@ -78,7 +78,7 @@ class Reducer:
         return [call for name in open_names if (call := self.history.call(name)) is not None]
 
     def hold(self, messages: Iterable[JSONObject]) -> None:
-        """Add stored messages; their calls without results are pending."""
+        """Add messages; their calls without results are pending."""
         for message in messages:
             self.history.append(HeldMessage.of(message))
             for call in message.get("toolCalls", ()):
@@ -89,10 +89,6 @@ class Reducer:
     def resume(self, status: RunStatus, interrupts: list[JSONObject], pending: list[str] | None) -> None:
         """Restore the outcome of the latest run; without ``pending``, calls without results are pending."""
         self.status, self.interrupts, self._named = status, copy_json(interrupts), pending
-
-    def add_message(self, message: JSONObject) -> None:
-        """Append a message of the client."""
-        self.history.append(HeldMessage.of(message))
 
     def add_result(self, message: JSONObject) -> None:
         """Insert a tool message after its call (C40)."""

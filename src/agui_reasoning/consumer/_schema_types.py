@@ -60,7 +60,6 @@ class Text(Struct, frozen=True):
     pattern: str | None = None
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read a string."""
         if type(value) is not str:
             if not isinstance(value, str):
                 raise MalformedValue("a string")
@@ -76,7 +75,6 @@ class Const(Struct, frozen=True):
     value: str
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read the one legal string."""
         if not isinstance(value, str) or str.__str__(value) != self.value:
             raise MalformedValue(f'"{self.value}"')
         return self.value
@@ -88,7 +86,6 @@ class Choice(Struct, frozen=True):
     values: frozenset[str]
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read one of the strings."""
         if not isinstance(value, str):
             raise MalformedValue("a string")
         value = str.__str__(value)
@@ -114,7 +111,6 @@ class Flag(Struct, frozen=True):
     """True or false."""
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read a boolean."""
         if not isinstance(value, bool):
             raise MalformedValue("true or false")
         return value
@@ -126,7 +122,6 @@ class AnyJSON(Struct, frozen=True):
     null: bool = True
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Copy the value."""
         if value is None and not self.null:
             raise MalformedValue("a value, or no field at all")
         return copy_json(value, NESTING)
@@ -136,7 +131,6 @@ class Open(Struct, frozen=True):
     """An object with any keys (C12)."""
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Copy the object."""
         if not isinstance(value, Mapping):
             raise MalformedValue("an object")
         return copy_json(value, NESTING)
@@ -149,7 +143,6 @@ class Sequence(Struct, frozen=True):
     least: int = 0
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read the elements."""
         if not isinstance(value, (list, tuple)):
             raise MalformedValue("an array")
         if len(value) < self.least:
@@ -204,7 +197,6 @@ class Tagged(Struct, frozen=True):
     members: Mapping[str, SchemaType]
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read the object type that the tag selects."""
         if not isinstance(value, Mapping):
             raise MalformedValue("an object")
         tag = value.get(self.by)
@@ -218,7 +210,6 @@ class Either(Struct, frozen=True):
     items: Sequence
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read a string or a list."""
         if isinstance(value, (list, tuple)):
             return self.items.read(value, removed)
         if not isinstance(value, str):

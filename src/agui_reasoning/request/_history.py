@@ -5,10 +5,10 @@ That is turns, reasoning of others, withheld reasoning, and the effort.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, cast
 
 from ag_ui.core import DeveloperMessage, Interrupt, Message, SystemMessage, TextInputContent, UserMessage
 from msgspec import Struct, structs
@@ -182,11 +182,8 @@ def _stripped(part: Part) -> Part | None:
         return structs.replace(part, native=None)
     if isinstance(part, ReasoningPart):
         return structs.replace(part, opaque=(), item_id=None) if part.segments else None
-    return structs.replace(part, opaque=(), ext=_without_id(part.ext))
-
-
-def _without_id(ext: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    return {name: value for name, value in ext.items() if name != "id"} if ext else ext
+    ext = {name: value for name, value in part.ext.items() if name != "id"} if part.ext else part.ext
+    return structs.replace(part, opaque=(), ext=ext)
 
 
 # -- turns that the provider refused

@@ -168,7 +168,6 @@ def _from_json(message: dict[str, Any], given: Any) -> ClientMessage:
 
 
 def _calls_from_json(calls: Any) -> list[ClientCall]:
-    """Check and read calls."""
     if not isinstance(calls, list):
         _refuse(f"{type(calls).__name__} at toolCalls, where a list was expected")
     return [_call_from_json(_object(call, "toolCalls")) for call in calls]

@@ -71,13 +71,11 @@ class RunFrame(Struct, frozen=True):
     modern: bool
 
     def started(self, now: int | None) -> JSONObject:
-        """Return RUN_STARTED."""
         return wire_event(
             "RUN_STARTED", now, threadId=self.thread_id, runId=self.run_id, protocolVersion=PROTOCOL_VERSION
         )
 
     def finished(self, end: Ending) -> JSONObject:
-        """Return RUN_FINISHED."""
         outcome: JSONObject | None = None
         if end.interrupts:
             outcome = {"type": "interrupt", "interrupts": list(end.interrupts)}
@@ -97,7 +95,6 @@ class RunFrame(Struct, frozen=True):
         return self.failed(end, CANCELLED_SENTENCE, CANCELLED_CODE)
 
     def failed(self, end: Ending, message: str, code: str | None) -> JSONObject:
-        """Return RUN_ERROR."""
         return wire_event("RUN_ERROR", end.now, message=message, code=code, usage=end.usage)
 
 
@@ -109,21 +106,17 @@ class SubagentFrame(Struct, frozen=True):
     parent_id: str | None = None
 
     def started(self, now: int | None) -> JSONObject:
-        """Return SUBAGENT_STARTED."""
         return self._event("STARTED", now, name=self.name, parentSubagentRunId=self.parent_id)
 
     def finished(self, end: Ending) -> JSONObject:
-        """Return SUBAGENT_FINISHED."""
         ids = [interrupt.id for interrupt in end.interrupts]
         outcome = {"type": "suspended", "interruptIds": ids} if ids else None
         return self._event("FINISHED", end.now, result=end.result, outcome=outcome)
 
     def cancelled(self, end: Ending, *, begun: bool) -> JSONObject:
-        """Return SUBAGENT_ERROR."""
         return self.failed(end, CANCELLED_SENTENCE, CANCELLED_CODE)
 
     def failed(self, end: Ending, message: str, code: str | None) -> JSONObject:
-        """Return SUBAGENT_ERROR."""
         return self._event("ERROR", end.now, message=message, code=code)
 
     def _event(self, step: str, now: int | None, **members: Any) -> JSONObject:

@@ -275,16 +275,12 @@ class Run:
             except Exception as error:
                 self._opened = error
                 raise
-            self._choose_effort(self._opened)
+            effort = self._reasoning_request and self._reasoning_request.effort
+            if effort and effort != self._opened.effort:
+                self._emitter.change_effort(effort)  # before the agent's own choice, which wins
         if isinstance(self._opened, Exception):
             raise self._opened
         return self._opened
-
-    def _choose_effort(self, restored: History) -> None:
-        """Note the effort that the front end asks for, before the agent's own choice, which wins."""
-        effort = self._reasoning_request and self._reasoning_request.effort
-        if effort and effort != restored.effort:
-            self._emitter.change_effort(effort)
 
     @property
     def resume(self) -> Mapping[str, ResumeEntry]:
