@@ -150,7 +150,9 @@ class Expander:
         owner = self._lane(form, event, state)
         item = self._lanes.get(owner)
         if item is not None and item.form is form and event.get(form.id, item.id) == item.id:
-            self._check_repeats(item, event, state)
+            for field in form.settled:
+                if field in event and event[field] != item.settled.get(field):
+                    raise faults.chunk_conflict(event, item.id, field, state)
             return self._content(item, event, owner, opening=False)
         for field in form.needs:
             if field not in event:
@@ -159,11 +161,6 @@ class Expander:
         item = _Item(form, event[form.id], _settled(form, event))
         self._open(owner, item)
         return [*ended, _start(item, event), *self._content(item, event, owner, opening=True)]
-
-    def _check_repeats(self, item: _Item, event: JSONObject, state: str) -> None:
-        for field in item.form.settled:
-            if field in event and event[field] != item.settled.get(field):
-                raise faults.chunk_conflict(event, item.id, field, state)
 
     def _content(
         self, item: _Item, event: JSONObject, owner: ChunkOwner, *, opening: bool

@@ -131,17 +131,12 @@ class Reducer:
 
     # -- text and reasoning
 
-    def _text_start(self, event: JSONObject) -> None:
-        self._start(event, event.get("role", "assistant"), ("name", "subagentRunId"))
-
-    def _thought_start(self, event: JSONObject) -> None:
-        self._start(event, "reasoning", ("subagentRunId",))
-
-    def _start(self, event: JSONObject, role: str, members: tuple[str, ...]) -> None:
+    def _start(self, event: JSONObject) -> None:
         """Append a new message, or continue the one with the same ID (C36, C37, C42)."""
+        role = event.get("role", "assistant")
         record = self.history.get(event["messageId"])
         if record is None:
-            record = HeldMessage(event["messageId"], role, members=_some(event, members))
+            record = HeldMessage(event["messageId"], role, members=_some(event, ("name", "subagentRunId")))
             record.deltas()
             self._append(record)
         elif record.role == "activity":
@@ -151,15 +146,11 @@ class Reducer:
             self._shared(event, record)
         self._touch(record, event)
 
-    def _content(self, event: JSONObject) -> None:
+    def _continue(self, event: JSONObject) -> None:
         record = self._target(event)
         if record is not None:
-            self._grow(record.deltas(), event)
-            self._touch(record, event)
-
-    def _end(self, event: JSONObject) -> None:
-        record = self._target(event)
-        if record is not None:
+            if "delta" in event:
+                self._grow(record.deltas(), event)
             self._touch(record, event)
 
     def _target(self, event: JSONObject) -> HeldMessage | None:
@@ -203,22 +194,14 @@ class Reducer:
             name = event["toolCallId"]
         return self._append(HeldMessage(name, "assistant", members=_some(event, ("subagentRunId",))))
 
-    def _call_args(self, event: JSONObject) -> None:
-        call = self._held_call(event)
-        if call is not None:
-            self._grow(call.arguments.deltas, event)
-            self._touch_call(call, event)
-
-    def _call_end(self, event: JSONObject) -> None:
-        call = self._held_call(event)
-        if call is not None:
-            self._touch_call(call, event)
-
-    def _held_call(self, event: JSONObject) -> HeldCall | None:
+    def _continue_call(self, event: JSONObject) -> None:
         call = self.history.call(event["toolCallId"])
         if call is None:
             self._lost(event, f"the tool call {quoted(event['toolCallId'])} is unknown")
-        return call
+            return
+        if "delta" in event:
+            self._grow(call.arguments.deltas, event)
+        self._touch_call(call, event)
 
     def _call_result(self, event: JSONObject) -> None:
         message = {"id": event["messageId"], "role": "tool"}
@@ -384,16 +367,16 @@ _HANDLERS: Final[dict[str, Callable[[Reducer, JSONObject], None]]] = {
     "RUN_STARTED": Reducer._run_started,
     "RUN_FINISHED": Reducer._run_finished,
     "RUN_ERROR": Reducer._run_error,
-    "TEXT_MESSAGE_START": Reducer._text_start,
-    "TEXT_MESSAGE_CONTENT": Reducer._content,
-    "TEXT_MESSAGE_END": Reducer._end,
-    "REASONING_MESSAGE_START": Reducer._thought_start,
-    "REASONING_MESSAGE_CONTENT": Reducer._content,
-    "REASONING_MESSAGE_END": Reducer._end,
+    "TEXT_MESSAGE_START": Reducer._start,
+    "TEXT_MESSAGE_CONTENT": Reducer._continue,
+    "TEXT_MESSAGE_END": Reducer._continue,
+    "REASONING_MESSAGE_START": Reducer._start,
+    "REASONING_MESSAGE_CONTENT": Reducer._continue,
+    "REASONING_MESSAGE_END": Reducer._continue,
     "REASONING_ENCRYPTED_VALUE": Reducer._encrypted_value,
     "TOOL_CALL_START": Reducer._call_start,
-    "TOOL_CALL_ARGS": Reducer._call_args,
-    "TOOL_CALL_END": Reducer._call_end,
+    "TOOL_CALL_ARGS": Reducer._continue_call,
+    "TOOL_CALL_END": Reducer._continue_call,
     "TOOL_CALL_RESULT": Reducer._call_result,
     "ACTIVITY_SNAPSHOT": Reducer._activity_snapshot,
     "ACTIVITY_DELTA": Reducer._activity_delta,

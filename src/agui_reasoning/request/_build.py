@@ -28,6 +28,7 @@ from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.registry import api_of, named_origin
 from agui_reasoning.providers.stored_objects import objects_of, stored_objects
 from agui_reasoning.providers.vendors import vendor_traits
+from agui_reasoning.request import _report as reports
 from agui_reasoning.request._conversation import PreparedConversation, prepared_conversation
 from agui_reasoning.request._fallback import plain_turn
 from agui_reasoning.request._fields import joined_flags, merge, write_flags
@@ -44,16 +45,6 @@ from agui_reasoning.request._history import (
 )
 from agui_reasoning.request._messages import checked_messages
 from agui_reasoning.request._prepare import prepared
-from agui_reasoning.request._report import (
-    explain,
-    note_losses,
-    note_other_prefix,
-    note_unknown,
-    outcomes,
-    prefix_of,
-    settle,
-    warn,
-)
 from agui_reasoning.request._restore import restore
 
 _CONVERSATION: Final = "conversation"
@@ -161,7 +152,7 @@ class ProviderRequest(RedactedRepr):
             >>> ProviderRequest({}, report=(ReportEntry("call_1", "dropped", "incomplete"),)).explain()
             'an answer: 1 unit left out: it was cut, or its text was changed in transit.'
         """
-        return explain(self.report, self.target, self.policy)
+        return reports.explain(self.report, self.target, self.policy)
 
 
 def build_request(
@@ -289,7 +280,7 @@ def build_request(
         previous_response_id=previous_response_id or "",
     )
     refusals = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
-    blocks = settle(steps, report, refusals)
+    blocks = reports.settle(steps, report, refusals)
     body = _encoded(spec, steps, options) | _stored_fields(spec, store, previous_response_id, conversation)
     uses = betas_of(body) if known_betas and (blocks or "thread" in body) else ()
     used = [known_betas[use].flag for use in uses if use in known_betas]
@@ -299,13 +290,13 @@ def build_request(
     changed = efforts.field_flags()
     write_flags(body, changed)
     body = _own(body)
-    prefix = prefix_of(body, rule, turns, previous_response_id)
-    note_losses(history, rule, report, refusals, blocks, flagged=apply_flags)
+    prefix = reports.prefix_of(body, rule, turns, previous_response_id)
+    reports.note_losses(history, rule, report, refusals, blocks, flagged=apply_flags)
     efforts.note(target, report)
-    note_unknown(target, rule, report)
-    note_other_prefix(turns, prefix, target, report)
-    entries, lost, sent = outcomes(report, turns, refusals)
-    warn(report, lost, on_warning)
+    reports.note_unknown(target, rule, report)
+    reports.note_other_prefix(turns, prefix, target, report)
+    entries, lost, sent = reports.outcomes(report, turns, refusals)
+    reports.warn(report, lost, on_warning)
     conversation_of = partial(prepared_conversation, steps, spec.load_encoder(), options, target)
     return ProviderRequest(
         body, flags, entries, lost, target, rule.status, changed, sent, prefix, _conversation=conversation_of

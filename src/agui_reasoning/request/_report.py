@@ -256,14 +256,9 @@ def note_other_prefix(
     # That instructions were moved is said already.
     system = 0 if report.moved else _changed((one.system for one in made), prefix.system)
     tools = _changed((one.tools for one in made), prefix.tools)
-    for what, count, remedy in (
-        (
-            "system text",
-            system,
-            "Put new instructions into a message of the role `system`, after the others.",
-        ),
-        ("tools", tools, "Keep the tools of a thread the same."),
-    ):
+    after = "Put new instructions into a message of the role `system`, after the others."
+    same = "Keep the tools of a thread the same."
+    for what, count, remedy in (("system text", system, after), ("tools", tools, same)):
         if count:
             report.note(
                 f"{count} reasoning unit(s) are no longer valid, because the {what} changed since "

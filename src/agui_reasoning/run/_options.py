@@ -164,7 +164,7 @@ def run_settings(options: Mapping[str, Any]) -> RunSettings:
         from agui_reasoning.crypto import Binding
 
         EnvelopeWriter(settings.keys, Binding(""), settings.ttl_s, settings.pad_to)
-    check_allowed(settings.allow_reasoning_request)
+    _check_allowed(settings.allow_reasoning_request)
     if settings.client_instructions not in _CLIENT_INSTRUCTIONS:
         problem = f"Unknown `client_instructions`: {settings.client_instructions!r}."
         raise _wrong(problem, 'Pass "keep" or "drop".')
@@ -232,12 +232,7 @@ class ReasoningRequest:
     display: Display | None = None
 
 
-def check_allowed(allow: AllowReasoningRequest) -> None:
-    """Reject bounds that are none.
-
-    Raises:
-        ConfigurationError: The value is neither a boolean nor two levels, the lower first (``wrong_option``).
-    """
+def _check_allowed(allow: AllowReasoningRequest) -> None:
     if allow is None or isinstance(allow, bool) or _are_bounds(allow):
         return
     raise _wrong(
