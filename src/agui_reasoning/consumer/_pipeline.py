@@ -47,7 +47,6 @@ class Pipeline:
 
     @property
     def phase(self) -> Phase:
-        """The phase of the current run."""
         return self._verifier.phase
 
     def receive(self, event: object) -> list[JSONObject]:

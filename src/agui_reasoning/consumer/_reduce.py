@@ -107,7 +107,6 @@ class Reducer:
             record.erase_values()
 
     def has_result(self, call_id: str) -> bool:
-        """Return whether a result for the call is known."""
         return self._calls.get(call_id, False)
 
     # -- the run

@@ -253,8 +253,6 @@ def _in_order(
 
 def _with_cut_calls(turn: Turn, cut: Set[str]) -> Turn:
     """Return the turn, marking the calls as incomplete that its run answered for that reason."""
-    if not any(isinstance(part, ToolCallPart) and part.id in cut for part in turn.parts):
-        return turn
     parts = (
         replace(part, status="incomplete") if isinstance(part, ToolCallPart) and part.id in cut else part
         for part in turn.parts
