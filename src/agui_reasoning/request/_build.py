@@ -31,7 +31,7 @@ from agui_reasoning.providers.vendors import vendor_traits
 from agui_reasoning.request import _report as reports
 from agui_reasoning.request._conversation import PreparedConversation, prepared_conversation
 from agui_reasoning.request._fallback import plain_turn
-from agui_reasoning.request._fields import joined_flags, merge, write_flags
+from agui_reasoning.request._fields import joined_flags, merge, value_at, write_flags
 from agui_reasoning.request._history import (
     ForeignReasoning,
     History,
@@ -139,7 +139,7 @@ class ProviderRequest(RedactedRepr):
         Returns:
             The unit; ``None`` if there is none.
         """
-        found = set(_strings(_block(self.body, path.split("."))))
+        found = set(_strings(value_at(self.body, path)))
         for unit in self.reasoning:
             if unit.item_id == path or any(opaque.value in found for opaque in unit.opaque):
                 return unit
@@ -470,18 +470,7 @@ def _pin(rule: EchoRule, conversation: Sequence[ResponseStep | PlainMessage]) ->
     return (EchoFlag(name="provider", value=value, reason=reason, extra_body=True),)
 
 
-# -- what a provider's report names
-
-
-def _block(body: Any, path: list[str]) -> Any:
-    for step in path:
-        if isinstance(body, Mapping):
-            body = body.get(step)
-        elif isinstance(body, list) and step.isascii() and step.isdigit() and int(step) < len(body):
-            body = body[int(step)]
-        else:
-            return None
-    return body
+# -- what a request names
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -492,9 +481,6 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping):
         for inner in value.values():
             yield from _strings(inner)
-
-
-# -- what a request may name
 
 
 def check_named_objects(request: ProviderRequest, history: History, produced: Iterable[HistoryItem]) -> None:
