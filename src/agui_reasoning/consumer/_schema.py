@@ -212,11 +212,11 @@ _TABLE: dict[str, dict[str, SchemaType]] = {
     "SUBAGENT_FINISHED": {**_OF_SUBAGENT, "result?": PRESENT, "outcome?": _SUBAGENT_OUTCOME},
     "SUBAGENT_ERROR": {**_OF_SUBAGENT, "message": TEXT, "code?": TEXT},
 }
-_BY_NOBODY: Final = frozenset({"MESSAGES_SNAPSHOT", "RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"})
+_UNATTRIBUTED: Final = frozenset({"MESSAGES_SNAPSHOT", "RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"})
 """The events that belong to no subagent."""
 
 EVENTS: Final[dict[str, Obj]] = {
-    kind: _obj({"type": Const(kind), **_EVENT, **({} if kind in _BY_NOBODY else _ATTRIBUTED), **fields})
+    kind: _obj({"type": Const(kind), **_EVENT, **({} if kind in _UNATTRIBUTED else _ATTRIBUTED), **fields})
     for kind, fields in _TABLE.items()
 }
 """The schema of each event type."""

@@ -68,6 +68,8 @@ _THOUGHT: Final = _Kind("reasoning message", "messageId", "thought", "REASONING_
 _SPAN: Final = _Kind("reasoning span", "messageId", "thought", "REASONING_START")
 _CALL: Final = _Kind("tool call", "toolCallId", "call", "TOOL_CALL_START")
 _SUBAGENT: Final = "subagent"
+_NOUNS: Final = (_TEXT.noun, _THOUGHT.noun, _SPAN.noun, _CALL.noun, _SUBAGENT)
+_RECORDS: Final = ("text", "call", "thought", "activity")
 
 
 @dataclass(slots=True)
@@ -81,14 +83,8 @@ class _Run:
 
     thread_id: str = ""
     run_id: str = ""
-    open: dict[str, dict[str, None]] = field(
-        default_factory=lambda: {
-            noun: {} for noun in (_TEXT.noun, _THOUGHT.noun, _SPAN.noun, _CALL.noun, _SUBAGENT)
-        }
-    )
-    owners: dict[str, Owners] = field(
-        default_factory=lambda: {"text": {}, "call": {}, "thought": {}, "activity": {}}
-    )
+    open: dict[str, dict[str, None]] = field(default_factory=lambda: {noun: {} for noun in _NOUNS})
+    owners: dict[str, Owners] = field(default_factory=lambda: {record: {} for record in _RECORDS})
     steps: dict[tuple[LaneOwner, str], None] = field(default_factory=dict)
     ended_subagents: set[str] = field(default_factory=set)
 
