@@ -158,35 +158,36 @@ class Boundary:
         )
         return self._each(value, "messages", self._message)
 
-    def _message(self, message: Any) -> Any:
-        if not isinstance(message, Mapping):
-            return message
+    def _message(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         upgraded, binaries = upgrade_message(self._each(message, "content", self._part))
         if binaries:
             self._old(f"{binaries} binary content part(s) of a message are read as media parts.")
         return upgraded
 
-    def _part(self, part: Any) -> Any:
-        kind = part.get("type") if isinstance(part, Mapping) else None
+    def _part(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
+        kind = part.get("type")
         if isinstance(kind, str) and kind in MEDIA_KINDS:
             return self._without_nulls(part, "A media part", ("metadata",))
         return part
 
-    def _without_nulls(self, value: Any, where: str, names: tuple[str, ...]) -> Any:
-        """Return an object without these members where they are null; anything else is unchanged."""
-        is_object = isinstance(value, Mapping)
-        nulls = [name for name in names if name in value and value[name] is None] if is_object else ()
+    def _without_nulls(
+        self, value: Mapping[str, Any], where: str, names: tuple[str, ...]
+    ) -> Mapping[str, Any]:
+        nulls = [name for name in names if name in value and value[name] is None]
         if not nulls:
             return value
         for name in nulls:
             self._old(f"{where}.{name} is null and is read as absent.")
         return {name: member for name, member in value.items() if name not in nulls}
 
-    def _each(self, value: Mapping[str, Any], field: str, change: Callable[[Any], Any]) -> Mapping[str, Any]:
+    def _each(
+        self, value: Mapping[str, Any], field: str, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    ) -> Mapping[str, Any]:
+        """Change the objects in a list."""
         entries = value.get(field)
         if not isinstance(entries, (list, tuple)):
             return value
-        changed = [change(entry) for entry in entries]
+        changed = [change(entry) if isinstance(entry, Mapping) else entry for entry in entries]
         same = all(new is old for new, old in zip(changed, entries, strict=True))
         return value if same else {**value, field: changed}
 
