@@ -282,6 +282,8 @@ _TOKEN_FRAME: Final = 4_096
 OnUndecryptable: TypeAlias = Literal["drop", "raise"]
 """How `restore` treats a token that cannot be decrypted."""
 
+_ON_UNDECRYPTABLE: Final[tuple[OnUndecryptable, ...]] = get_args(OnUndecryptable)
+
 _PLAIN_MARK: Final = '{"k":"agui-reasoning"'
 """The first characters of plain envelopes, in every version."""
 
@@ -398,7 +400,7 @@ def check_on_undecryptable(value: OnUndecryptable) -> None:
     Raises:
         ConfigurationError: It is unknown (``wrong_option``).
     """
-    if value not in get_args(OnUndecryptable):
+    if value not in _ON_UNDECRYPTABLE:
         problem = f"Unknown `on_undecryptable`: {value!r}."
         raise ConfigurationError(problem, code="wrong_option", hint='Pass "drop" or "raise".')
 

@@ -273,7 +273,16 @@ class Conversation:
                 (``answered_call``), or the content is malformed (``bad_message``). The conversation is
                 unchanged.
         """
-        self._require_unanswered(tool_call_id)
+        unknown = self._reducer.history.call(tool_call_id) is None
+        if unknown or self._reducer.has_result(tool_call_id):
+            name = repr(tool_call_id)
+            raise LocalProtocolError(
+                f"There is no tool call {name}." if unknown else f"The tool call {name} has been answered.",
+                code="unknown_call" if unknown else "answered_call",
+                hint="Answer one of `pending_calls`." if unknown else "Answer each call once.",
+                message_id=tool_call_id,
+                state=self.status,
+            )
         message = self._message("tool", content, toolCallId=tool_call_id)
         cleaned = clean_message(message if error is None else {**message, "error": error}, self._warn)
         if cleaned is not None:
@@ -353,23 +362,13 @@ class Conversation:
             ['a']
         """
         self._require_no_open_run()
-        self._reducer.erase_reasoning()
+        self._reducer.history.drop_all("reasoning", keep=())
+        for record in self._reducer.history:
+            record.erase_values()
 
     def _message(self, role: str, content: UserContent, **members: Any) -> JSONObject:
         parts = content if isinstance(content, str) else outgoing_members(content)
         return {"id": self._new_id(), "role": role, **members, "content": parts}
-
-    def _require_unanswered(self, tool_call_id: str) -> None:
-        unknown = self._reducer.history.call(tool_call_id) is None
-        if unknown or self._reducer.has_result(tool_call_id):
-            name = repr(tool_call_id)
-            raise LocalProtocolError(
-                f"There is no tool call {name}." if unknown else f"The tool call {name} has been answered.",
-                code="unknown_call" if unknown else "answered_call",
-                hint="Answer one of `pending_calls`." if unknown else "Answer each call once.",
-                message_id=tool_call_id,
-                state=self.status,
-            )
 
     def _require_no_open_run(self) -> None:
         if self._pipeline.phase is Phase.OPEN:

@@ -63,7 +63,7 @@ class Pipeline:
         try:
             return self.stages(self.upgrade(event))
         except RemoteProtocolError:
-            self._verifier.fail()
+            self._verifier.phase = Phase.FAILED  # only a new run may follow
             self._expander.close()
             raise
 
@@ -91,7 +91,7 @@ class Pipeline:
         whole = self.phase in _ENDED
         self._boundary.close()
         self._expander.close()
-        self._verifier.close()
+        self._verifier.phase = Phase.NEW
         return whole
 
     def stages(self, members: Mapping[str, Any]) -> list[JSONObject]:

@@ -100,12 +100,6 @@ class Reducer:
         else:
             self.history.insert_result(record, call)
 
-    def erase_reasoning(self) -> None:
-        """Remove reasoning messages, and the values and hints of the others."""
-        self.history.drop_all("reasoning", keep=())
-        for record in self.history:
-            record.erase_values()
-
     def has_result(self, call_id: str) -> bool:
         return self._calls.get(call_id, False)
 

@@ -131,14 +131,6 @@ class Verifier:
             check(self, event)
         self.phase = phase
 
-    def fail(self) -> None:
-        """Mark the run as failed: only a new run may follow."""
-        self.phase = Phase.FAILED
-
-    def close(self) -> None:
-        """Signal the end of the stream."""
-        self.phase = Phase.NEW
-
     # -- the run
 
     def _run_started(self, event: JSONObject) -> None:
