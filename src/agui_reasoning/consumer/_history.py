@@ -62,11 +62,9 @@ class HeldCall:
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class HeldMessage:
-    """A message.
+    """A message, whose role never changes.
 
     Attributes:
-        id: Its ID.
-        role: Its role, which never changes.
         content: Its content parts; ``None`` if the content is text.
         document: The content of an activity, which patches change.
         text: Its text, which can grow; ``None`` if it has none.

@@ -31,8 +31,6 @@ class Reducer:
     """Holds the messages and state of a client.
 
     Attributes:
-        history: The messages.
-        status: The status of the latest run.
         interrupts: The interrupts of the latest finished run, as JSON.
         changed: The IDs of the messages changed since this was last emptied, in order.
         growth: The deltas that the last event was appended to, if any.

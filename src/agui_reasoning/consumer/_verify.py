@@ -163,17 +163,14 @@ class Verifier:
             self._identity(event, f"names another run, {quoted(event['runId'])}")
         if event["threadId"] != self._run.thread_id:
             self._identity(event, f"names another thread, {quoted(event['threadId'])}")
-        self._check_interrupts(event)
-        left = list(self._run.open_things())
-        if left:  # last, so that the notices about the event are not lost
-            raise faults.left_open(event, left, self.state)
-
-    def _check_interrupts(self, event: JSONObject) -> None:
         seen: set[str] = set()
         for interrupt in event.get("outcome", {}).get("interrupts", ()):
             if interrupt["id"] in seen:
                 self._contradiction(faults.duplicate_interrupt(event, interrupt["id"], self.state))
             seen.add(interrupt["id"])
+        left = list(self._run.open_things())
+        if left:  # last, so that the notices about the event are not lost
+            raise faults.left_open(event, left, self.state)
 
     def _identity(self, event: JSONObject, problem: str) -> None:
         self._contradiction(faults.run_identity(event, problem, self.state))

@@ -102,10 +102,7 @@ class _TurnDraft(Struct, gc=False):
     misses_result: bool = False
 
     def begin(self, mentioned: set[str]) -> bool:
-        """Open the calls, and take the results of the agent's tools that are in the turn.
-
-        ``mentioned`` receives the IDs of all calls. Returns whether there are calls to open.
-        """
+        """Open the calls, if any, and take the results in the turn; ``mentioned`` receives the calls' IDs."""
         for part in self.turn.parts:
             if type(part) is ToolCallPart:
                 mentioned.add(part.id)
@@ -295,7 +292,6 @@ class _Relation(Struct, frozen=True, gc=False):
     """How a producer is related to the target.
 
     Attributes:
-        kinship: The relation.
         refused: The reason why nothing of the producer is sent; empty if it is sent.
         unread: Whether the target's model cannot read the values, although its provider can.
     """
