@@ -84,9 +84,16 @@ class RunFrame(Struct, frozen=True):
         return self._finished(end, outcome)
 
     def _finished(self, end: Ending, outcome: JSONObject | None) -> JSONObject:
-        ids = {"threadId": self.thread_id, "runId": self.run_id}
-        more = {"result": end.result, "outcome": outcome, "usage": end.usage}
-        return wire_event("RUN_FINISHED", end.now, end.metadata, **ids, **more)
+        return wire_event(
+            "RUN_FINISHED",
+            end.now,
+            end.metadata,
+            threadId=self.thread_id,
+            runId=self.run_id,
+            result=end.result,
+            outcome=outcome,
+            usage=end.usage,
+        )
 
     def cancelled(self, end: Ending, *, begun: bool) -> JSONObject:
         """Return RUN_FINISHED for clients that support the outcome, else RUN_ERROR."""
