@@ -334,7 +334,8 @@ def without_malformed_options(kind: Obj, event: Mapping[str, Any], places: Place
 
 
 def _walk(kind: Any, value: Any, path: str, found: Places) -> None:
-    kind = _chosen(kind, value)
+    if isinstance(kind, Tagged) and isinstance(value, Mapping) and isinstance(tag := value.get(kind.by), str):
+        kind = kind.members.get(tag, kind)
     inner = _members(kind, value)
     if inner is None:
         _read(kind, value, path, found)
@@ -347,14 +348,6 @@ def _walk(kind: Any, value: Any, path: str, found: Places) -> None:
     if isinstance(kind, Obj):
         missing = sorted(kind.required - value.keys())
         found.malformed += [(path, f"the field {name}") for name in missing]
-
-
-def _chosen(kind: Any, value: Any) -> Any:
-    """Return the object type that a tag selects."""
-    if not isinstance(kind, Tagged) or not isinstance(value, Mapping):
-        return kind
-    tag = value.get(kind.by)
-    return kind.members.get(tag, kind) if isinstance(tag, str) else kind
 
 
 def _read(kind: SchemaType, value: Any, path: str, found: Places) -> None:
