@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from base64 import b64decode
-from binascii import Error
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -198,15 +197,12 @@ def new_uuid() -> str:
     try:
         return _UNUSED.pop()
     except IndexError:  # also if another thread took the last one
-        _UNUSED.extend(_uuids(64))
+        random = bytearray(os.urandom(16 * 64))
+        random[6::16] = random[6::16].translate(_VERSION)
+        random[8::16] = random[8::16].translate(_VARIANT)
+        digits = iter_unpack("8s4s4s4s12s", random.hex().encode())
+        _UNUSED.extend([b"-".join(groups).decode() for groups in digits])
     return new_uuid()
-
-
-def _uuids(count: int) -> list[str]:
-    random = bytearray(os.urandom(16 * count))
-    random[6::16] = random[6::16].translate(_VERSION)
-    random[8::16] = random[8::16].translate(_VARIANT)
-    return [b"-".join(digits).decode() for digits in iter_unpack("8s4s4s4s12s", random.hex().encode())]
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
@@ -279,7 +275,7 @@ def from_base64(value: str) -> bytes:
     """Return the bytes of base64 text; empty if it is something else."""
     try:
         return b64decode(value, validate=True)
-    except (Error, ValueError):
+    except ValueError:
         return b""
 
 

@@ -230,12 +230,7 @@ class UnitRecord(WireRecord, frozen=True, kw_only=True):
 class Fragment(WireRecord, frozen=True, kw_only=True):
     """A slice of the JSON of a unit that is too large for one value, as base64.
 
-    Attributes:
-        seq: The unit's.
-        stretch: The unit's.
-        index: The number of the slice.
-        count: The number of slices.
-        data: The slice.
+    It has the unit's ``seq`` and ``stretch``, its own number and the number of slices.
     """
 
     seq: Count
@@ -406,9 +401,8 @@ def check_on_undecryptable(value: OnUndecryptable) -> None:
         ConfigurationError: It is unknown (``wrong_option``).
     """
     if value not in _ON_UNDECRYPTABLE:
-        raise ConfigurationError(
-            f"Unknown `on_undecryptable`: {value!r}.", code="wrong_option", hint='Pass "drop" or "raise".'
-        )
+        problem = f"Unknown `on_undecryptable`: {value!r}."
+        raise ConfigurationError(problem, code="wrong_option", hint='Pass "drop" or "raise".')
 
 
 class OpenedValue(Struct, frozen=True, gc=False):

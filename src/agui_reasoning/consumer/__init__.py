@@ -34,11 +34,11 @@ from agui_reasoning.consumer._models import PendingCall
 from agui_reasoning.consumer._models import plain_json as plain_json
 from agui_reasoning.consumer._outgoing import UserContent as UserContent
 from agui_reasoning.consumer._patch import Document, PatchError
-from agui_reasoning.consumer._pipeline import MEDIA_KINDS as MEDIA_KINDS
 from agui_reasoning.consumer._pipeline import Pipeline as Pipeline
 from agui_reasoning.consumer._pipeline import unknown_member as unknown_member
 from agui_reasoning.consumer._reduce import Reducer as Reducer
 from agui_reasoning.consumer._schema import EVENTS as EVENTS
+from agui_reasoning.consumer._schema import MEDIA_KINDS as MEDIA_KINDS
 from agui_reasoning.consumer._schema_types import places_of as places_of
 from agui_reasoning.consumer._schema_types import without_malformed_options as without_malformed_options
 from agui_reasoning.consumer._verify import Phase as Phase

@@ -13,7 +13,7 @@ from agui_reasoning._wire_events import event_model, new_uuid
 from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._fast import Repeats
 from agui_reasoning.consumer._faults import notice_sink
-from agui_reasoning.consumer._models import PendingCall, model_of, plain_json
+from agui_reasoning.consumer._models import PendingCall, model_of
 from agui_reasoning.consumer._outgoing import (
     UserContent,
     check_interrupts,
@@ -273,13 +273,17 @@ class Conversation:
                 (``answered_call``), or the content is malformed (``bad_message``). The conversation is
                 unchanged.
         """
-        self._require_unanswered(tool_call_id)
-        message = {
-            "id": self._new_id(),
-            "role": "tool",
-            "toolCallId": tool_call_id,
-            "content": _parts(content),
-        }
+        unknown = self._reducer.history.call(tool_call_id) is None
+        if unknown or self._reducer.has_result(tool_call_id):
+            name = repr(tool_call_id)
+            raise LocalProtocolError(
+                f"There is no tool call {name}." if unknown else f"The tool call {name} has been answered.",
+                code="unknown_call" if unknown else "answered_call",
+                hint="Answer one of `pending_calls`." if unknown else "Answer each call once.",
+                message_id=tool_call_id,
+                state=self.status,
+            )
+        message = self._message("tool", content, toolCallId=tool_call_id)
         cleaned = clean_message(message if error is None else {**message, "error": error}, self._warn)
         if cleaned is not None:
             self._reducer.add_result(cleaned)
@@ -317,7 +321,8 @@ class Conversation:
             AG-UI 1.1: C15, C56, V1.
         """
         self._require_no_open_run()
-        user_message = None if content is None else self._user_message(content)
+        said = None if content is None else self._message("user", content)
+        user_message = said and clean_message(said, self._warn)
         held = [record.to_json() for record in self._reducer.history if record.role != "activity"]
         thread_id = self._thread_id or self._new_id()
         run_input: JSONObject = {
@@ -337,7 +342,7 @@ class Conversation:
         check_interrupts(self._reducer.interrupts, cleaned.get("resume", ()), now)
         self._thread_id = thread_id
         if user_message is not None:
-            self._reducer.add_message(user_message)
+            self._reducer.hold([user_message])
         return model_of(RunAgentInput, cleaned)
 
     def erase_reasoning(self) -> None:
@@ -357,28 +362,13 @@ class Conversation:
             ['a']
         """
         self._require_no_open_run()
-        self._reducer.erase_reasoning()
+        self._reducer.history.drop_all("reasoning", keep=())
+        for record in self._reducer.history:
+            record.erase_values()
 
-    def _user_message(self, content: UserContent) -> JSONObject | None:
-        return clean_message({"id": self._new_id(), "role": "user", "content": _parts(content)}, self._warn)
-
-    def _require_unanswered(self, tool_call_id: str) -> None:
-        if self._reducer.history.call(tool_call_id) is None:
-            raise LocalProtocolError(
-                f"There is no tool call {tool_call_id!r}.",
-                code="unknown_call",
-                hint="Answer one of `pending_calls`.",
-                message_id=tool_call_id,
-                state=self.status,
-            )
-        if self._reducer.has_result(tool_call_id):
-            raise LocalProtocolError(
-                f"The tool call {tool_call_id!r} has been answered.",
-                code="answered_call",
-                hint="Answer each call once.",
-                message_id=tool_call_id,
-                state=self.status,
-            )
+    def _message(self, role: str, content: UserContent, **members: Any) -> JSONObject:
+        parts = content if isinstance(content, str) else outgoing_members(content)
+        return {"id": self._new_id(), "role": role, **members, "content": parts}
 
     def _require_no_open_run(self) -> None:
         if self._pipeline.phase is Phase.OPEN:
@@ -406,9 +396,3 @@ def reduce_events(events: Iterable[Event | BaseModel | Mapping[str, Any]]) -> li
             conversation._apply(event)
     conversation.end_of_stream()
     return conversation.messages
-
-
-def _parts(content: UserContent) -> Any:
-    if isinstance(content, str):
-        return content
-    return [part if (members := plain_json(part)) is None else dict(members) for part in content]

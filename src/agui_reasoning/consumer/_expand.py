@@ -6,26 +6,23 @@ item.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
+
+from msgspec import Struct
 
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
+from agui_reasoning.consumer._schema import EVENTS
 
 ChunkOwner: TypeAlias = str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _ChunkForm:
-    """A kind of chunk, and the events it is expanded into.
+class _ChunkForm(Struct, frozen=True):
+    """A kind of chunk, and the types of the events it is expanded into.
 
     Attributes:
-        noun: The name of the item in messages.
         id: The field with the item's ID.
-        start: The type of the start event.
-        content: The type of the content event.
-        end: The type of the end event.
         needs: The fields that the first chunk must have.
         settled: Fields that later chunks may repeat but not change, with their defaults.
         fixed: Additional members of the start event.
@@ -36,70 +33,37 @@ class _ChunkForm:
     start: str
     content: str
     end: str
-    needs: tuple[str, ...]
-    settled: dict[str, str | None]
-    fixed: dict[str, str]
+    needs: tuple[str, ...] = ("messageId",)
+    settled: Mapping[str, str | None] = {}
+    fixed: Mapping[str, str] = {}
 
 
 _FORMS: Final[dict[str, _ChunkForm]] = {
     "TEXT_MESSAGE_CHUNK": _ChunkForm(
-        "text message",
-        "messageId",
-        "TEXT_MESSAGE_START",
-        "TEXT_MESSAGE_CONTENT",
-        "TEXT_MESSAGE_END",
-        ("messageId",),
-        {"role": "assistant", "name": None},
-        {},
+        *("text message", "messageId"),
+        *("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"),
+        settled={"role": "assistant", "name": None},
     ),
     "TOOL_CALL_CHUNK": _ChunkForm(
-        "tool call",
-        "toolCallId",
-        "TOOL_CALL_START",
-        "TOOL_CALL_ARGS",
-        "TOOL_CALL_END",
-        ("toolCallId", "toolCallName"),
-        {"toolCallName": None, "parentMessageId": None},
-        {},
+        *("tool call", "toolCallId", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END"),
+        needs=("toolCallId", "toolCallName"),
+        settled={"toolCallName": None, "parentMessageId": None},
     ),
     "REASONING_MESSAGE_CHUNK": _ChunkForm(
-        "reasoning message",
-        "messageId",
-        "REASONING_MESSAGE_START",
-        "REASONING_MESSAGE_CONTENT",
-        "REASONING_MESSAGE_END",
-        ("messageId",),
-        {},
-        {"role": "reasoning"},
+        *("reasoning message", "messageId"),
+        *("REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END"),
+        fixed={"role": "reasoning"},
     ),
 }
 
-_OWN_LANE: Final = (
-    "TEXT_MESSAGE_START",
-    "TEXT_MESSAGE_CONTENT",
-    "TEXT_MESSAGE_END",
-    "TOOL_CALL_START",
-    "TOOL_CALL_ARGS",
-    "TOOL_CALL_END",
-    "TOOL_CALL_RESULT",
-    "REASONING_START",
-    "REASONING_MESSAGE_START",
-    "REASONING_MESSAGE_CONTENT",
-    "REASONING_MESSAGE_END",
-    "REASONING_END",
-    "STEP_STARTED",
-    "STEP_FINISHED",
-    "STATE_SNAPSHOT",
-    "STATE_DELTA",
-    "CUSTOM",
-    "SUBAGENT_FINISHED",
-    "SUBAGENT_ERROR",
+_ALL_LANES: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
+_NO_LANE: Final = frozenset(
+    {"ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "RAW", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"}
 )
-_ALL_LANES: Final = ("RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT")
+"""The events that close all lanes, and those that close none."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(Struct, frozen=True):
     """The open item of a lane."""
 
     form: _ChunkForm
@@ -186,7 +150,9 @@ class Expander:
         owner = self._lane(form, event, state)
         item = self._lanes.get(owner)
         if item is not None and item.form is form and event.get(form.id, item.id) == item.id:
-            self._check_repeats(item, event, state)
+            for field in form.settled:
+                if field in event and event[field] != item.settled.get(field):
+                    raise faults.chunk_conflict(event, item.id, field, state)
             return self._content(item, event, owner, opening=False)
         for field in form.needs:
             if field not in event:
@@ -195,11 +161,6 @@ class Expander:
         item = _Item(form, event[form.id], _settled(form, event))
         self._open(owner, item)
         return [*ended, _start(item, event), *self._content(item, event, owner, opening=True)]
-
-    def _check_repeats(self, item: _Item, event: JSONObject, state: str) -> None:
-        for field in item.form.settled:
-            if field in event and event[field] != item.settled.get(field):
-                raise faults.chunk_conflict(event, item.id, field, state)
 
     def _content(
         self, item: _Item, event: JSONObject, owner: ChunkOwner, *, opening: bool
@@ -234,6 +195,6 @@ def _tag(owner: ChunkOwner) -> JSONObject:
 
 
 _CLOSERS: Final[dict[str, Callable[[Expander, JSONObject], list[JSONObject]]]] = {
-    **dict.fromkeys(_OWN_LANE, Expander._close_own),
+    **dict.fromkeys(EVENTS.keys() - _NO_LANE - _FORMS.keys(), Expander._close_own),
     **dict.fromkeys(_ALL_LANES, Expander._close_all),
 }

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from ag_ui.core import Event
 
 from agui_reasoning._strict_json import JSONObject
-from agui_reasoning._wire_events import template_of
+from agui_reasoning._wire_events import EVENT_MODELS, template_of
 from agui_reasoning.consumer._faults import Notice, NoticeSink
-from agui_reasoning.consumer._models import is_event_model
 from agui_reasoning.consumer._schema import TIMESTAMP
 from agui_reasoning.consumer._schema_types import inspect
+
+_EVENT_MODELS: Final = frozenset(EVENT_MODELS.values())
 
 
 class Repeats:
@@ -55,10 +56,7 @@ class Repeats:
     def open(self, event: object, delivered: Sequence[JSONObject], growth: list[str] | None) -> None:
         """Open the path after an event took the full path, if it can be repeated.
 
-        Args:
-            event: The event as received.
-            delivered: The events it was delivered as.
-            growth: The deltas that it was appended to, if any.
+        ``delivered`` is what it was delivered as; ``growth``, the deltas that it was appended to, if any.
         """
         if growth is None or self._is_blocked or len(delivered) != 1 or not self.enabled:
             return
@@ -86,11 +84,9 @@ class _Repeat:
     __slots__ = ("_delivered", "_form", "_growth", "_is_timed", "_last", "template", "time")
 
     def __init__(self, form: type, members: JSONObject, delivered: JSONObject, growth: list[str]) -> None:
-        self._form = form
+        self._form, self._delivered, self._growth = form, delivered, growth
         self._last = dict(members)  # a copy, because callers may change theirs
         self._is_timed = members.get("timestamp") is not None
-        self._delivered = delivered
-        self._growth = growth
         self.time: int | None = None
         self.template: Callable[[str, int | None], Event] | None = None
 
@@ -115,10 +111,10 @@ class _Repeat:
 
 
 def _members(event: Any) -> JSONObject:
-    """Return the members of plain JSON or of a model of ``ag_ui``, and none of other forms."""
+    """Return the members of plain JSON or of a model of ``ag_ui``, and none of subclasses and other forms."""
     if type(event) is dict:
         return event
-    return event.__dict__ if is_event_model(event) and not event.__pydantic_extra__ else {}
+    return event.__dict__ if type(event) in _EVENT_MODELS and not event.__pydantic_extra__ else {}
 
 
 def _is_comparable(members: JSONObject) -> bool:

@@ -59,11 +59,6 @@ _PARENT = "the parent agent"
 _NAMED: Final = 10  # of things of which there can be many thousands
 
 
-def entity_of(event: Mapping[str, Any]) -> str | None:
-    """Return the ID of the entity that an event refers to, if any."""
-    return next((value for name in _IDS if isinstance(value := event.get(name), str)), None)
-
-
 def type_of(event: Mapping[str, Any]) -> str:
     """Return the type of an event, or "The event" if it has none."""
     kind = event.get("type")
@@ -83,8 +78,9 @@ def listed(things: Sequence[str]) -> str:
 
 def _about(event: Mapping[str, Any], state: str, name: str | None = None) -> dict[str, Any]:
     """Return what an error says beside its message; ``name`` is that of the item, if the event names more."""
-    item = entity_of(event) if name is None else name
-    return {"event_type": type_of(event), "message_id": item, "state": state}
+    if name is None:
+        name = next((value for member in _IDS if isinstance(value := event.get(member), str)), None)
+    return {"event_type": type_of(event), "message_id": name, "state": state}
 
 
 def malformed(event: Mapping[str, Any], path: str, expected: str, state: str) -> RemoteProtocolError:

@@ -32,7 +32,6 @@ class Pieces:
     deltas: list[str] = field(default_factory=list)
 
     def read(self) -> str:
-        """Return the text."""
         if self.deltas:
             self.text = whole_text([self.text, *self.deltas])
             self.deltas.clear()
@@ -49,11 +48,6 @@ class HeldCall:
     arguments: Pieces = field(default_factory=Pieces)
     members: JSONObject = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, call_id: str, name: str, owner: HeldMessage) -> HeldCall:
-        """Create a call of a message that has no arguments yet."""
-        return cls(call_id, name, ref(owner))
-
     @property
     def owner(self) -> HeldMessage:
         """The message that contains the call."""
@@ -62,18 +56,15 @@ class HeldCall:
         return owner
 
     def to_json(self) -> JSONObject:
-        """Return the call as JSON."""
         function = {"name": self.name, "arguments": self.arguments.read()}
         return {"id": self.id, "type": "function", "function": function, **copy_json(self.members)}
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class HeldMessage:
-    """A message.
+    """A message, whose role never changes.
 
     Attributes:
-        id: Its ID.
-        role: Its role, which never changes.
         content: Its content parts; ``None`` if the content is text.
         document: The content of an activity, which patches change.
         text: Its text, which can grow; ``None`` if it has none.
@@ -94,7 +85,6 @@ class HeldMessage:
 
     @property
     def before(self) -> HeldMessage | None:
-        """The message before it."""
         return None if self._before is None else self._before()
 
     @classmethod
@@ -153,7 +143,6 @@ class HeldMessage:
         return self._model
 
     def to_json(self) -> JSONObject:
-        """Return the message as JSON."""
         message: JSONObject = {"id": self.id, "role": self.role, **self._content()}
         if self.calls is not None:
             message["toolCalls"] = [call.to_json() for call in self.calls]
@@ -203,11 +192,9 @@ class HeldMessages:
         return sum(map(len, self._kinds.values()))
 
     def get(self, message_id: str) -> HeldMessage | None:
-        """Return a message by ID."""
         return self._by_id.get(message_id)
 
     def call(self, call_id: str) -> HeldCall | None:
-        """Return a tool call by ID."""
         return self._calls.get(call_id)
 
     def of_kinds(self, kinds: Iterable[str]) -> Iterator[HeldMessage]:
@@ -215,11 +202,9 @@ class HeldMessages:
         return (record for kind in kinds for record in self._kinds.get(kind, ()))
 
     def append(self, record: HeldMessage) -> None:
-        """Append a message."""
         self._link(self._last, record)
 
     def add_call(self, call: HeldCall) -> None:
-        """Append a tool call to its message."""
         if call.owner.calls is None:
             call.owner.calls = []
         call.owner.calls.append(call)

@@ -11,12 +11,10 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
 from agui_reasoning._strict_json import JSONObject, well_formed
-from agui_reasoning._wire_events import EVENT_MODELS
 from agui_reasoning.parts import ToolCallPart
 
 _M = TypeVar("_M", bound=BaseModel)
 
-_EVENT_MODELS: Final = frozenset(EVENT_MODELS.values())
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MESSAGE: Final[TypeAdapter[Message]] = TypeAdapter(Message)
 
@@ -30,11 +28,6 @@ def plain_json(value: object) -> Mapping[str, Any] | None:
         members = value.model_dump(by_alias=True, warnings=False)
         return members if isinstance(members, dict) else None
     return value if isinstance(value, Mapping) else None
-
-
-def is_event_model(value: object) -> bool:
-    """Return whether the value is an event of ``ag_ui``, and of no subclass."""
-    return type(value) in _EVENT_MODELS
 
 
 def message_model(message: JSONObject) -> Message:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from ag_ui.core import Context, ResumeEntry, Tool
 from pydantic import BaseModel
 
 from agui_reasoning._strict_json import JSONObject, Malformed, load
@@ -18,9 +17,8 @@ from agui_reasoning.consumer._schema_types import ANY, DROP, MalformedValue, Sch
 from agui_reasoning.errors import LocalProtocolError
 
 UserContent: TypeAlias = str | Sequence[BaseModel | Mapping[str, Any]]
-Member: TypeAlias = Tool | Context | ResumeEntry | Mapping[str, Any]
 
-_HINT = "Pass it as the protocol describes it; omit optional fields instead of passing null."
+_Checked: TypeAlias = Literal["message", "run input"]
 _REMEDY = "Omit it, because the agent would not know it."
 
 
@@ -38,11 +36,8 @@ def clean_message(message: object, warn: NoticeSink) -> JSONObject | None:
     """
     members = plain_json(message)
     if members is None:
-        raise _bad_message("", "a message or its JSON")
-    cleaned = _clean(MESSAGE, upgrade_message(members)[0], "A message", warn)
-    if isinstance(cleaned, MalformedValue):
-        raise _bad_message(cleaned.path, cleaned.expected)
-    return cleaned
+        raise _malformed("message", MalformedValue("a message or its JSON"))
+    return _clean(MESSAGE, upgrade_message(members)[0], "message", warn)
 
 
 def clean_state(state: Any) -> Any:
@@ -71,19 +66,13 @@ def clean_input(run_input: JSONObject, warn: NoticeSink) -> JSONObject:
     Source:
         AG-UI 1.1, C15.
     """
-    cleaned = _clean(RUN_AGENT_INPUT, run_input, "The run input", warn)
-    if cleaned is None or isinstance(cleaned, MalformedValue):
-        path, expected = ("", "a run input") if cleaned is None else (cleaned.path, cleaned.expected)
-        raise LocalProtocolError(
-            f"The run input is malformed at {cut(path) or '/'}: expected {expected}.",
-            code="bad_input",
-            hint=_HINT,
-        )
+    cleaned = _clean(RUN_AGENT_INPUT, run_input, "run input", warn)
+    assert cleaned is not None, "an object without a tag is not of an unknown kind"
     return cleaned
 
 
-def outgoing_members(values: Iterable[Member]) -> list[Any]:
-    """Convert tools, context and resume entries to JSON; other values are kept, and rejected later."""
+def outgoing_members(values: Iterable[BaseModel | Mapping[str, Any]]) -> list[Any]:
+    """Convert models to JSON; values that are neither models nor mappings are kept, and rejected later."""
     return [value if (members := plain_json(value)) is None else dict(members) for value in values]
 
 
@@ -127,30 +116,26 @@ def check_interrupts(interrupts: Iterable[JSONObject], resume: Iterable[Any], no
             )
 
 
-def _clean(
-    kind: SchemaType, value: Mapping[str, Any], what: str, warn: NoticeSink
-) -> JSONObject | MalformedValue | None:
+def _clean(kind: SchemaType, value: Mapping[str, Any], what: _Checked, warn: NoticeSink) -> JSONObject | None:
     known, removed, fault = inspect(kind, value)
     if fault is not None:
-        return fault
+        raise _malformed(what, fault)
+    subject = "A message" if what == "message" else "The run input"
     if known is DROP:
-        warn(Notice("unknown_member", f"{what} is of an unknown kind and is removed.", _REMEDY))
+        warn(Notice("unknown_member", f"{subject} is of an unknown kind and is removed.", _REMEDY))
         return None
     for path in removed:
-        warn(
-            Notice(
-                "unknown_member", f"{what} has an unknown member at {cut(path)}, which is removed.", _REMEDY
-            )
-        )
+        problem = f"{subject} has an unknown member at {cut(path)}, which is removed."
+        warn(Notice("unknown_member", problem, _REMEDY))
     members: JSONObject = known
     return members
 
 
-def _bad_message(path: str, expected: str) -> LocalProtocolError:
+def _malformed(what: _Checked, fault: MalformedValue) -> LocalProtocolError:
     return LocalProtocolError(
-        f"The message is malformed at {cut(path) or '/'}: expected {expected}.",
-        code="bad_message",
-        hint=_HINT,
+        f"The {what} is malformed at {cut(fault.path) or '/'}: expected {fault.expected}.",
+        code="bad_message" if what == "message" else "bad_input",
+        hint="Pass it as the protocol describes it; omit optional fields instead of passing null.",
     )
 
 

@@ -17,7 +17,7 @@ from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._expand import Expander
 from agui_reasoning.consumer._faults import Notice, NoticeSink, cut
 from agui_reasoning.consumer._models import plain_json
-from agui_reasoning.consumer._schema import EVENTS
+from agui_reasoning.consumer._schema import EVENTS, MEDIA_KINDS
 from agui_reasoning.consumer._schema_types import DROP, inspect
 from agui_reasoning.consumer._verify import Phase, Verifier
 from agui_reasoning.errors import LocalProtocolError, RemoteProtocolError
@@ -47,7 +47,6 @@ class Pipeline:
 
     @property
     def phase(self) -> Phase:
-        """The phase of the current run."""
         return self._verifier.phase
 
     def receive(self, event: object) -> list[JSONObject]:
@@ -64,7 +63,7 @@ class Pipeline:
         try:
             return self.stages(self.upgrade(event))
         except RemoteProtocolError:
-            self._verifier.fail()
+            self._verifier.phase = Phase.FAILED  # only a new run may follow
             self._expander.close()
             raise
 
@@ -76,7 +75,11 @@ class Pipeline:
         """
         members = plain_json(event)
         if members is None:
-            raise _not_an_event(event)
+            raise LocalProtocolError(
+                f"{type(event).__name__} is not an event.",
+                code="not_an_event",
+                hint="Pass an `ag_ui.core` event, or a mapping with its JSON.",
+            )
         return self._boundary.receive(members)
 
     def close(self) -> bool:
@@ -88,7 +91,7 @@ class Pipeline:
         whole = self.phase in _ENDED
         self._boundary.close()
         self._expander.close()
-        self._verifier.close()
+        self._verifier.phase = Phase.NEW
         return whole
 
     def stages(self, members: Mapping[str, Any]) -> list[JSONObject]:
@@ -106,14 +109,6 @@ class Pipeline:
         return events
 
 
-def _not_an_event(value: object) -> LocalProtocolError:
-    return LocalProtocolError(
-        f"{type(value).__name__} is not an event.",
-        code="not_an_event",
-        hint="Pass an `ag_ui.core` event, or a mapping with its JSON.",
-    )
-
-
 _MODERN = "Send the form of AG-UI 1.0; support for the old one will be removed."
 
 # Fields that older versions set to null instead of omitting them (C4). Other nulls are malformed.
@@ -123,7 +118,6 @@ _NULLS: Final[dict[str, tuple[str, ...]]] = {
     "TOOL_CALL_START": ("parentMessageId",),
     "TOOL_CALL_CHUNK": ("parentMessageId",),
 }
-MEDIA_KINDS: Final = frozenset({"image", "audio", "video", "document"})
 
 
 class Boundary:
@@ -134,8 +128,8 @@ class Boundary:
     """
 
     def __init__(self, warn: NoticeSink, new_id: Callable[[], str] | None = None) -> None:
-        self._warn = warn
-        self._thinking = ThinkingUpgrader(partial(_warn_old, warn), new_id=new_id)
+        self._old = partial(_warn_old, warn)
+        self._thinking = ThinkingUpgrader(self._old, new_id=new_id)
 
     def receive(self, event: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the event in its current form: unchanged, or a changed copy."""
@@ -157,51 +151,45 @@ class Boundary:
 
     def _run_input(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         value = self._without_nulls(value, "RunAgentInput", ("forwardedProps",))
-        value = self._each(value, "tools", self._tool)
-        value = self._each(value, "resume", self._resume)
+        without_nulls = self._without_nulls
+        value = self._each(value, "tools", partial(without_nulls, where="A tool", names=("parameters",)))
+        value = self._each(
+            value, "resume", partial(without_nulls, where="A resume entry", names=("payload",))
+        )
         return self._each(value, "messages", self._message)
 
-    def _tool(self, tool: Any) -> Any:
-        return self._without_nulls(tool, "A tool", ("parameters",)) if isinstance(tool, Mapping) else tool
-
-    def _resume(self, entry: Any) -> Any:
-        is_entry = isinstance(entry, Mapping)
-        return self._without_nulls(entry, "A resume entry", ("payload",)) if is_entry else entry
-
-    def _message(self, message: Any) -> Any:
-        if not isinstance(message, Mapping):
-            return message
+    def _message(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         upgraded, binaries = upgrade_message(self._each(message, "content", self._part))
         if binaries:
             self._old(f"{binaries} binary content part(s) of a message are read as media parts.")
         return upgraded
 
-    def _part(self, part: Any) -> Any:
-        kind = part.get("type") if isinstance(part, Mapping) else None
+    def _part(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
+        kind = part.get("type")
         if isinstance(kind, str) and kind in MEDIA_KINDS:
             return self._without_nulls(part, "A media part", ("metadata",))
         return part
 
     def _without_nulls(
-        self, event: Mapping[str, Any], where: str, names: tuple[str, ...]
+        self, value: Mapping[str, Any], where: str, names: tuple[str, ...]
     ) -> Mapping[str, Any]:
-        nulls = [name for name in names if name in event and event[name] is None]
+        nulls = [name for name in names if name in value and value[name] is None]
         if not nulls:
-            return event
+            return value
         for name in nulls:
             self._old(f"{where}.{name} is null and is read as absent.")
-        return {name: value for name, value in event.items() if name not in nulls}
+        return {name: member for name, member in value.items() if name not in nulls}
 
-    def _each(self, value: Mapping[str, Any], field: str, change: Callable[[Any], Any]) -> Mapping[str, Any]:
+    def _each(
+        self, value: Mapping[str, Any], field: str, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    ) -> Mapping[str, Any]:
+        """Change the objects in a list."""
         entries = value.get(field)
         if not isinstance(entries, (list, tuple)):
             return value
-        changed = [change(entry) for entry in entries]
+        changed = [change(entry) if isinstance(entry, Mapping) else entry for entry in entries]
         same = all(new is old for new, old in zip(changed, entries, strict=True))
         return value if same else {**value, field: changed}
-
-    def _old(self, message: str) -> None:
-        _warn_old(self._warn, message)
 
 
 def _warn_old(warn: NoticeSink, message: str) -> None:
@@ -253,10 +241,7 @@ _LEAVE_OUT = "Send only known events and fields; put private data into CUSTOM or
 def enforce(event: Mapping[str, Any], warn: NoticeSink, state: str = "") -> dict[str, Any] | None:
     """Validate an event, and remove unknown material.
 
-    Args:
-        event: The event's JSON; it is not modified.
-        warn: Called with a notice for each removal.
-        state: The state of the run, for the error.
+    The event is not modified. ``warn`` is called with a notice for each removal.
 
     Returns:
         A copy of the event's known members; ``None`` if the event is unknown.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, TypeAlias
+from weakref import ref
 
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer._faults import Notice, NoticeSink, quoted
@@ -30,8 +31,6 @@ class Reducer:
     """Holds the messages and state of a client.
 
     Attributes:
-        history: The messages.
-        status: The status of the latest run.
         interrupts: The interrupts of the latest finished run, as JSON.
         changed: The IDs of the messages changed since this was last emptied, in order.
         growth: The deltas that the last event was appended to, if any.
@@ -77,7 +76,7 @@ class Reducer:
         return [call for name in open_names if (call := self.history.call(name)) is not None]
 
     def hold(self, messages: Iterable[JSONObject]) -> None:
-        """Add stored messages; their calls without results are pending."""
+        """Add messages; their calls without results are pending."""
         for message in messages:
             self.history.append(HeldMessage.of(message))
             for call in message.get("toolCalls", ()):
@@ -89,10 +88,6 @@ class Reducer:
         """Restore the outcome of the latest run; without ``pending``, calls without results are pending."""
         self.status, self.interrupts, self._named = status, copy_json(interrupts), pending
 
-    def add_message(self, message: JSONObject) -> None:
-        """Append a message of the client."""
-        self.history.append(HeldMessage.of(message))
-
     def add_result(self, message: JSONObject) -> None:
         """Insert a tool message after its call (C40)."""
         self._calls[message["toolCallId"]] = True
@@ -103,14 +98,7 @@ class Reducer:
         else:
             self.history.insert_result(record, call)
 
-    def erase_reasoning(self) -> None:
-        """Remove reasoning messages, and the values and hints of the others."""
-        self.history.drop_all("reasoning", keep=())
-        for record in self.history:
-            record.erase_values()
-
     def has_result(self, call_id: str) -> bool:
-        """Return whether a result for the call is known."""
         return self._calls.get(call_id, False)
 
     # -- the run
@@ -134,17 +122,12 @@ class Reducer:
 
     # -- text and reasoning
 
-    def _text_start(self, event: JSONObject) -> None:
-        self._start(event, event.get("role", "assistant"), ("name", "subagentRunId"))
-
-    def _thought_start(self, event: JSONObject) -> None:
-        self._start(event, "reasoning", ("subagentRunId",))
-
-    def _start(self, event: JSONObject, role: str, members: tuple[str, ...]) -> None:
+    def _start(self, event: JSONObject) -> None:
         """Append a new message, or continue the one with the same ID (C36, C37, C42)."""
+        role = event.get("role", "assistant")
         record = self.history.get(event["messageId"])
         if record is None:
-            record = HeldMessage(event["messageId"], role, members=_some(event, members))
+            record = HeldMessage(event["messageId"], role, members=_some(event, ("name", "subagentRunId")))
             record.deltas()
             self._append(record)
         elif record.role == "activity":
@@ -154,15 +137,11 @@ class Reducer:
             self._shared(event, record)
         self._touch(record, event)
 
-    def _content(self, event: JSONObject) -> None:
+    def _continue(self, event: JSONObject) -> None:
         record = self._target(event)
         if record is not None:
-            self._grow(record.deltas(), event)
-            self._touch(record, event)
-
-    def _end(self, event: JSONObject) -> None:
-        record = self._target(event)
-        if record is not None:
+            if "delta" in event:
+                self._grow(record.deltas(), event)
             self._touch(record, event)
 
     def _target(self, event: JSONObject) -> HeldMessage | None:
@@ -183,10 +162,13 @@ class Reducer:
         call = self.history.call(event["toolCallId"])
         if call is None:
             owner = self._call_owner(event)
-            call = HeldCall.of(event["toolCallId"], event["toolCallName"], owner)
+            call = HeldCall(event["toolCallId"], event["toolCallName"], ref(owner))
             self.history.add_call(call)
         elif call.name != event["toolCallName"]:
-            self._renamed(event, call)
+            what = f"the call {quoted(call.id)} is repeated with another tool name and is renamed"
+            remedy = "Repeat the name, or use another ID."
+            self._warn(Notice("call_renamed", f"TOOL_CALL_START: {what}.", remedy))
+            call.name = event["toolCallName"]
         self._touch_call(call, event)
 
     def _call_owner(self, event: JSONObject) -> HeldMessage:
@@ -203,22 +185,14 @@ class Reducer:
             name = event["toolCallId"]
         return self._append(HeldMessage(name, "assistant", members=_some(event, ("subagentRunId",))))
 
-    def _call_args(self, event: JSONObject) -> None:
-        call = self._held_call(event)
-        if call is not None:
-            self._grow(call.arguments.deltas, event)
-            self._touch_call(call, event)
-
-    def _call_end(self, event: JSONObject) -> None:
-        call = self._held_call(event)
-        if call is not None:
-            self._touch_call(call, event)
-
-    def _held_call(self, event: JSONObject) -> HeldCall | None:
+    def _continue_call(self, event: JSONObject) -> None:
         call = self.history.call(event["toolCallId"])
         if call is None:
             self._lost(event, f"the tool call {quoted(event['toolCallId'])} is unknown")
-        return call
+            return
+        if "delta" in event:
+            self._grow(call.arguments.deltas, event)
+        self._touch_call(call, event)
 
     def _call_result(self, event: JSONObject) -> None:
         message = {"id": event["messageId"], "role": "tool"}
@@ -233,12 +207,6 @@ class Reducer:
             self._shared(event, held)
             self.add_result(message)
         self.changed[event["messageId"]] = None
-
-    def _renamed(self, event: JSONObject, call: HeldCall) -> None:
-        name = quoted(call.id)
-        message = f"TOOL_CALL_START: the call {name} is repeated with another tool name and is renamed."
-        self._warn(Notice("call_renamed", message, "Repeat the name, or use another ID."))
-        call.name = event["toolCallName"]
 
     def _touch_call(self, call: HeldCall, event: JSONObject) -> None:
         _merge(call.members, event)
@@ -256,44 +224,35 @@ class Reducer:
             record = self.history.get(name)
             members = None if record is None or record.role == "activity" else record.members
         if members is None or record is None:
-            self._unknown_entity(event)
+            noun = "tool call" if event["subtype"] == "tool-call" else "message"
+            message = (
+                f"REASONING_ENCRYPTED_VALUE is lost: there is no {noun} {quoted(name)} to store it on, so "
+                "the next turn cannot return it."
+            )
+            remedy = "Send the value after the start of its message or tool call; spans are not stored."
+            self._warn(Notice("unknown_entity", message, remedy))
             return
         members["encryptedValue"] = event["encryptedValue"]
         members.pop("encryptedValueType", None)
         members.update(_some(event, ("encryptedValueType",)))
         self._touch(record)
 
-    def _unknown_entity(self, event: JSONObject) -> None:
-        noun = "tool call" if event["subtype"] == "tool-call" else "message"
-        target = f"{noun} {quoted(event['entityId'])}"
-        message = (
-            f"REASONING_ENCRYPTED_VALUE is lost: there is no {target} to store it on, so the next turn "
-            f"cannot return it."
-        )
-        remedy = "Send the value after the start of its message or tool call; spans are not stored."
-        self._warn(Notice("unknown_entity", message, remedy))
-
     # -- activities
 
     def _activity_snapshot(self, event: JSONObject) -> None:
         held = self.history.get(event["messageId"])
-        replaces = event.get("replace", True)
         if held is None:
             self._append(held := _activity(event, {}))
-        elif replaces:
-            held = self._replace_by_activity(event, held)
+        elif event.get("replace", True):
+            if held.role != "activity":
+                self._shared(event, held)
+            # Replaces content, type and owner, but keeps the metadata (C51).
+            record = _activity(event, _some(held.members, ("metadata",)) if held.role == "activity" else {})
+            self.history.replace(held, record)
+            held = record
         elif held.role != "activity":
             return
         self._touch(held, event)
-
-    def _replace_by_activity(self, event: JSONObject, held: HeldMessage) -> HeldMessage:
-        if held.role != "activity":
-            self._shared(event, held)
-        # Replaces content, type and owner, but keeps the metadata (C51).
-        kept = _some(held.members, ("metadata",)) if held.role == "activity" else {}
-        record = _activity(event, kept)
-        self.history.replace(held, record)
-        return record
 
     def _activity_delta(self, event: JSONObject) -> None:
         record = self.history.get(event["messageId"])
@@ -302,11 +261,8 @@ class Reducer:
             self._lost(event, f"the message {quoted(event['messageId'])} {what}")
             return
         self._touch(record, event)
-        self._patch_activity(record, record.document, event)
-
-    def _patch_activity(self, record: HeldMessage, document: Document, event: JSONObject) -> None:
         try:
-            document.patch(event["patch"], only_object=True)
+            record.document.patch(event["patch"], only_object=True)
         except PatchError as fault:
             self._unpatched(event, str(fault))
         else:
@@ -341,15 +297,12 @@ class Reducer:
             if held is not None:  # a call may have moved to an earlier message
                 self.history.release_calls(held)
         for message in snapshot.values():
-            self._restate(HeldMessage.of(message))
-
-    def _restate(self, record: HeldMessage) -> None:
-        held = self.history.get(record.id)
-        if held is None:
-            self.history.append(record)
-        else:
-            self.history.replace(held, record)
-        self.changed[record.id] = None
+            record, held = HeldMessage.of(message), self.history.get(message["id"])
+            if held is None:
+                self.history.append(record)
+            else:
+                self.history.replace(held, record)
+            self.changed[record.id] = None
 
     # -- helpers
 
@@ -405,16 +358,16 @@ _HANDLERS: Final[dict[str, Callable[[Reducer, JSONObject], None]]] = {
     "RUN_STARTED": Reducer._run_started,
     "RUN_FINISHED": Reducer._run_finished,
     "RUN_ERROR": Reducer._run_error,
-    "TEXT_MESSAGE_START": Reducer._text_start,
-    "TEXT_MESSAGE_CONTENT": Reducer._content,
-    "TEXT_MESSAGE_END": Reducer._end,
-    "REASONING_MESSAGE_START": Reducer._thought_start,
-    "REASONING_MESSAGE_CONTENT": Reducer._content,
-    "REASONING_MESSAGE_END": Reducer._end,
+    "TEXT_MESSAGE_START": Reducer._start,
+    "TEXT_MESSAGE_CONTENT": Reducer._continue,
+    "TEXT_MESSAGE_END": Reducer._continue,
+    "REASONING_MESSAGE_START": Reducer._start,
+    "REASONING_MESSAGE_CONTENT": Reducer._continue,
+    "REASONING_MESSAGE_END": Reducer._continue,
     "REASONING_ENCRYPTED_VALUE": Reducer._encrypted_value,
     "TOOL_CALL_START": Reducer._call_start,
-    "TOOL_CALL_ARGS": Reducer._call_args,
-    "TOOL_CALL_END": Reducer._call_end,
+    "TOOL_CALL_ARGS": Reducer._continue_call,
+    "TOOL_CALL_END": Reducer._continue_call,
     "TOOL_CALL_RESULT": Reducer._call_result,
     "ACTIVITY_SNAPSHOT": Reducer._activity_snapshot,
     "ACTIVITY_DELTA": Reducer._activity_delta,

@@ -56,18 +56,13 @@ _SOURCE = _tagged(
 )
 
 
-def _media(kind: str) -> Obj:
-    return _obj({"type": Const(kind), "id?": TEXT, "source": _SOURCE, "metadata?": PRESENT})
-
-
-_PART = _tagged(
-    "type",
-    text=_obj({"type": Const("text"), "id?": TEXT, "text": TEXT, "metadata?": PRESENT}),
-    image=_media("image"),
-    audio=_media("audio"),
-    video=_media("video"),
-    document=_media("document"),
-)
+MEDIA_KINDS: Final = frozenset({"image", "audio", "video", "document"})
+_MEDIA: dict[str, SchemaType] = {
+    kind: _obj({"type": Const(kind), "id?": TEXT, "source": _SOURCE, "metadata?": PRESENT})
+    for kind in MEDIA_KINDS
+}
+_TEXT_PART = _obj({"type": Const("text"), "id?": TEXT, "text": TEXT, "metadata?": PRESENT})
+_PART = _tagged("type", text=_TEXT_PART, **_MEDIA)
 _CONTENT = Either(Sequence(_PART))
 
 # -- messages
@@ -109,8 +104,8 @@ _PATCH = Sequence(
         add=_operation("add", value=ANY),
         remove=_operation("remove"),
         replace=_operation("replace", value=ANY),
-        move=_obj({"op": Const("move"), "from": _POINTER, "path": _POINTER}, open=True),
-        copy=_obj({"op": Const("copy"), "from": _POINTER, "path": _POINTER}, open=True),
+        move=_operation("move", **{"from": _POINTER}),
+        copy=_operation("copy", **{"from": _POINTER}),
         test=_operation("test", value=ANY),
     )
 )
@@ -119,14 +114,8 @@ _PATCH = Sequence(
 
 _TOOL = _obj({"name": TEXT, "description": TEXT, "parameters?": PRESENT, **_METADATA})
 _CONTEXT = _obj({"description": TEXT, "value": TEXT})
-_RESUME = _obj(
-    {
-        "interruptId": TEXT,
-        "status": Choice(frozenset({"resolved", "cancelled"})),
-        "payload?": PRESENT,
-        **_METADATA,
-    }
-)
+_STATUS = Choice(frozenset({"resolved", "cancelled"}))
+_RESUME = _obj({"interruptId": TEXT, "status": _STATUS, "payload?": PRESENT, **_METADATA})
 RUN_AGENT_INPUT: Final = _obj(
     {
         "threadId": TEXT,
@@ -167,26 +156,15 @@ _SUBAGENT_OUTCOME = _tagged(
     success=_obj({"type": Const("success")}),
     suspended=_obj({"type": Const("suspended"), "interruptIds?": Sequence(TEXT)}),
 )
-_USAGE = _obj(
-    {
-        "provider?": TEXT,
-        "model?": TEXT,
-        "inputTokens?": _COUNT,
-        "outputTokens?": _COUNT,
-        "totalTokens?": _COUNT,
-        "reasoningTokens?": _COUNT,
-        "cachedInputTokens?": _COUNT,
-        "cacheWriteInputTokens?": _COUNT,
-    }
+_TOKENS = (
+    *("inputTokens?", "outputTokens?", "totalTokens?"),
+    *("reasoningTokens?", "cachedInputTokens?", "cacheWriteInputTokens?"),
 )
+_USAGE = _obj({"provider?": TEXT, "model?": TEXT, **dict.fromkeys(_TOKENS, _COUNT)})
 
 # -- events
 
 _TEXT_ROLE = Choice(frozenset({"developer", "system", "assistant", "user"}))
-
-
-def _event(kind: str, fields: dict[str, SchemaType], *, attributed: bool = True) -> Obj:
-    return _obj({"type": Const(kind), **_EVENT, **(_ATTRIBUTED if attributed else {}), **fields})
 
 
 _OF_MESSAGE: dict[str, SchemaType] = {"messageId": TEXT}
@@ -195,68 +173,50 @@ _OF_RUN: dict[str, SchemaType] = {"threadId": TEXT, "runId": TEXT}
 _OF_SUBAGENT: dict[str, SchemaType] = {"subagentRunId": TEXT}
 _DELTA: dict[str, SchemaType] = {"delta": TEXT}
 
-_TABLE: dict[str, tuple[dict[str, SchemaType], bool]] = {
-    "TEXT_MESSAGE_START": ({**_OF_MESSAGE, "role?": _TEXT_ROLE, "name?": TEXT}, True),
-    "TEXT_MESSAGE_CONTENT": ({**_OF_MESSAGE, **_DELTA}, True),
-    "TEXT_MESSAGE_END": (_OF_MESSAGE, True),
-    "TEXT_MESSAGE_CHUNK": ({"messageId?": TEXT, "role?": _TEXT_ROLE, "delta?": TEXT, "name?": TEXT}, True),
-    "TOOL_CALL_START": ({**_OF_CALL, "toolCallName": TEXT, "parentMessageId?": TEXT}, True),
-    "TOOL_CALL_ARGS": ({**_OF_CALL, **_DELTA}, True),
-    "TOOL_CALL_END": (_OF_CALL, True),
-    "TOOL_CALL_CHUNK": (
-        {"toolCallId?": TEXT, "toolCallName?": TEXT, "parentMessageId?": TEXT, "delta?": TEXT},
-        True,
-    ),
-    "TOOL_CALL_RESULT": ({**_OF_MESSAGE, **_OF_CALL, "content": _CONTENT, "role?": Const("tool")}, True),
-    "STATE_SNAPSHOT": ({"snapshot": ANY}, True),
-    "STATE_DELTA": ({"delta": _PATCH}, True),
-    "MESSAGES_SNAPSHOT": ({"messages": Sequence(MESSAGE)}, False),
-    "ACTIVITY_SNAPSHOT": ({**_OF_MESSAGE, "activityType": TEXT, "content": OPEN, "replace?": FLAG}, True),
-    "ACTIVITY_DELTA": ({**_OF_MESSAGE, "activityType": TEXT, "patch": _PATCH}, True),
-    "RAW": ({"event": ANY, "source?": TEXT}, True),
-    "CUSTOM": ({"name": TEXT, "value": ANY}, True),
-    "RUN_STARTED": (
-        {**_OF_RUN, "protocolVersion?": TEXT, "parentRunId?": TEXT, "input?": RUN_AGENT_INPUT},
-        False,
-    ),
-    "RUN_FINISHED": (
-        {**_OF_RUN, "result?": PRESENT, "outcome?": _RUN_OUTCOME, "usage?": Sequence(_USAGE)},
-        False,
-    ),
-    "RUN_ERROR": ({"message": TEXT, "code?": TEXT, "usage?": Sequence(_USAGE)}, False),
-    "STEP_STARTED": ({"stepName": TEXT}, True),
-    "STEP_FINISHED": ({"stepName": TEXT}, True),
-    "REASONING_START": (_OF_MESSAGE, True),
-    "REASONING_MESSAGE_START": ({**_OF_MESSAGE, "role": Const("reasoning")}, True),
-    "REASONING_MESSAGE_CONTENT": ({**_OF_MESSAGE, **_DELTA}, True),
-    "REASONING_MESSAGE_END": (_OF_MESSAGE, True),
-    "REASONING_MESSAGE_CHUNK": ({"messageId?": TEXT, "delta?": TEXT}, True),
-    "REASONING_END": (_OF_MESSAGE, True),
-    "REASONING_ENCRYPTED_VALUE": (
-        {
-            "subtype": Choice(frozenset({"tool-call", "message"})),
-            "entityId": TEXT,
-            "encryptedValue": TEXT,
-            "encryptedValueType?": TEXT,
-        },
-        True,
-    ),
-    "SUBAGENT_STARTED": (
-        {
-            **_OF_SUBAGENT,
-            "name": TEXT,
-            "description?": TEXT,
-            "parentSubagentRunId?": TEXT,
-            "parentToolCallId?": TEXT,
-            "parentMessageId?": TEXT,
-        },
-        False,
-    ),
-    "SUBAGENT_FINISHED": ({**_OF_SUBAGENT, "result?": PRESENT, "outcome?": _SUBAGENT_OUTCOME}, False),
-    "SUBAGENT_ERROR": ({**_OF_SUBAGENT, "message": TEXT, "code?": TEXT}, False),
+_TABLE: dict[str, dict[str, SchemaType]] = {
+    "TEXT_MESSAGE_START": {**_OF_MESSAGE, "role?": _TEXT_ROLE, "name?": TEXT},
+    "TEXT_MESSAGE_CONTENT": {**_OF_MESSAGE, **_DELTA},
+    "TEXT_MESSAGE_END": _OF_MESSAGE,
+    "TEXT_MESSAGE_CHUNK": {"messageId?": TEXT, "role?": _TEXT_ROLE, "delta?": TEXT, "name?": TEXT},
+    "TOOL_CALL_START": {**_OF_CALL, "toolCallName": TEXT, "parentMessageId?": TEXT},
+    "TOOL_CALL_ARGS": {**_OF_CALL, **_DELTA},
+    "TOOL_CALL_END": _OF_CALL,
+    "TOOL_CALL_CHUNK": dict.fromkeys(("toolCallId?", "toolCallName?", "parentMessageId?", "delta?"), TEXT),
+    "TOOL_CALL_RESULT": {**_OF_MESSAGE, **_OF_CALL, "content": _CONTENT, "role?": Const("tool")},
+    "STATE_SNAPSHOT": {"snapshot": ANY},
+    "STATE_DELTA": {"delta": _PATCH},
+    "MESSAGES_SNAPSHOT": {"messages": Sequence(MESSAGE)},
+    "ACTIVITY_SNAPSHOT": {**_OF_MESSAGE, "activityType": TEXT, "content": OPEN, "replace?": FLAG},
+    "ACTIVITY_DELTA": {**_OF_MESSAGE, "activityType": TEXT, "patch": _PATCH},
+    "RAW": {"event": ANY, "source?": TEXT},
+    "CUSTOM": {"name": TEXT, "value": ANY},
+    "RUN_STARTED": {**_OF_RUN, "protocolVersion?": TEXT, "parentRunId?": TEXT, "input?": RUN_AGENT_INPUT},
+    "RUN_FINISHED": {**_OF_RUN, "result?": PRESENT, "outcome?": _RUN_OUTCOME, "usage?": Sequence(_USAGE)},
+    "RUN_ERROR": {"message": TEXT, "code?": TEXT, "usage?": Sequence(_USAGE)},
+    "STEP_STARTED": {"stepName": TEXT},
+    "STEP_FINISHED": {"stepName": TEXT},
+    "REASONING_START": _OF_MESSAGE,
+    "REASONING_MESSAGE_START": {**_OF_MESSAGE, "role": Const("reasoning")},
+    "REASONING_MESSAGE_CONTENT": {**_OF_MESSAGE, **_DELTA},
+    "REASONING_MESSAGE_END": _OF_MESSAGE,
+    "REASONING_MESSAGE_CHUNK": {"messageId?": TEXT, "delta?": TEXT},
+    "REASONING_END": _OF_MESSAGE,
+    "REASONING_ENCRYPTED_VALUE": {
+        "subtype": Choice(frozenset({"tool-call", "message"})),
+        **{"entityId": TEXT, "encryptedValue": TEXT, "encryptedValueType?": TEXT},
+    },
+    "SUBAGENT_STARTED": {
+        **{"subagentRunId": TEXT, "name": TEXT, "description?": TEXT},
+        **{"parentSubagentRunId?": TEXT, "parentToolCallId?": TEXT, "parentMessageId?": TEXT},
+    },
+    "SUBAGENT_FINISHED": {**_OF_SUBAGENT, "result?": PRESENT, "outcome?": _SUBAGENT_OUTCOME},
+    "SUBAGENT_ERROR": {**_OF_SUBAGENT, "message": TEXT, "code?": TEXT},
 }
+_UNATTRIBUTED: Final = frozenset({"MESSAGES_SNAPSHOT", "RUN_STARTED", "RUN_FINISHED", "RUN_ERROR"})
+"""The events that belong to no subagent."""
 
 EVENTS: Final[dict[str, Obj]] = {
-    kind: _event(kind, fields, attributed=attributed) for kind, (fields, attributed) in _TABLE.items()
+    kind: _obj({"type": Const(kind), **_EVENT, **({} if kind in _UNATTRIBUTED else _ATTRIBUTED), **fields})
+    for kind, fields in _TABLE.items()
 }
 """The schema of each event type."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from msgspec import Struct, field
@@ -60,7 +60,6 @@ class Text(Struct, frozen=True):
     pattern: str | None = None
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read a string."""
         if type(value) is not str:
             if not isinstance(value, str):
                 raise MalformedValue("a string")
@@ -76,7 +75,6 @@ class Const(Struct, frozen=True):
     value: str
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read the one legal string."""
         if not isinstance(value, str) or str.__str__(value) != self.value:
             raise MalformedValue(f'"{self.value}"')
         return self.value
@@ -88,7 +86,6 @@ class Choice(Struct, frozen=True):
     values: frozenset[str]
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read one of the strings."""
         if not isinstance(value, str):
             raise MalformedValue("a string")
         value = str.__str__(value)
@@ -114,7 +111,6 @@ class Flag(Struct, frozen=True):
     """True or false."""
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read a boolean."""
         if not isinstance(value, bool):
             raise MalformedValue("true or false")
         return value
@@ -126,7 +122,6 @@ class AnyJSON(Struct, frozen=True):
     null: bool = True
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Copy the value."""
         if value is None and not self.null:
             raise MalformedValue("a value, or no field at all")
         return copy_json(value, NESTING)
@@ -136,7 +131,6 @@ class Open(Struct, frozen=True):
     """An object with any keys (C12)."""
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Copy the object."""
         if not isinstance(value, Mapping):
             raise MalformedValue("an object")
         return copy_json(value, NESTING)
@@ -149,7 +143,6 @@ class Sequence(Struct, frozen=True):
     least: int = 0
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read the elements."""
         if not isinstance(value, (list, tuple)):
             raise MalformedValue("an array")
         if len(value) < self.least:
@@ -204,7 +197,6 @@ class Tagged(Struct, frozen=True):
     members: Mapping[str, SchemaType]
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read the object type that the tag selects."""
         if not isinstance(value, Mapping):
             raise MalformedValue("an object")
         tag = value.get(self.by)
@@ -218,7 +210,6 @@ class Either(Struct, frozen=True):
     items: Sequence
 
     def read(self, value: Any, removed: list[str]) -> Any:
-        """Read a string or a list."""
         if isinstance(value, (list, tuple)):
             return self.items.read(value, removed)
         if not isinstance(value, str):
@@ -343,9 +334,9 @@ def without_malformed_options(kind: Obj, event: Mapping[str, Any], places: Place
 
 
 def _walk(kind: Any, value: Any, path: str, found: Places) -> None:
-    kind = _chosen(kind, value)
-    members = _MEMBERS.get(type(kind))
-    inner = None if members is None else members(kind, value)
+    if isinstance(kind, Tagged) and isinstance(value, Mapping) and isinstance(tag := value.get(kind.by), str):
+        kind = kind.members.get(tag, kind)
+    inner = _members(kind, value)
     if inner is None:
         _read(kind, value, path, found)
         return
@@ -359,14 +350,6 @@ def _walk(kind: Any, value: Any, path: str, found: Places) -> None:
         found.malformed += [(path, f"the field {name}") for name in missing]
 
 
-def _chosen(kind: Any, value: Any) -> Any:
-    """Return the object type that a tag selects."""
-    if not isinstance(kind, Tagged) or not isinstance(value, Mapping):
-        return kind
-    tag = value.get(kind.by)
-    return kind.members.get(tag, kind) if isinstance(tag, str) else kind
-
-
 def _read(kind: SchemaType, value: Any, path: str, found: Places) -> None:
     """Read a value that has no members, or not those that it should have."""
     try:
@@ -376,29 +359,12 @@ def _read(kind: SchemaType, value: Any, path: str, found: Places) -> None:
         found.malformed.append((f"{path}{fault.path}", fault.expected))
 
 
-_Members = Iterator[tuple[str, SchemaType | None, Any]]
-"""The name, the type and the value of each member; no type for unknown ones."""
-
-
-def _of_object(kind: Obj, value: Any) -> _Members | None:
-    if not isinstance(value, Mapping):
-        return None
-    other = ANY if kind.open else None
-    return ((name, kind.fields.get(name, other), member) for name, member in value.items())
-
-
-def _of_sequence(kind: Sequence, value: Any) -> _Members | None:
-    if not isinstance(value, list | tuple) or len(value) < kind.least:
-        return None
-    return ((str(index), kind.of, member) for index, member in enumerate(value))
-
-
-def _of_either(kind: Either, value: Any) -> _Members | None:
-    return _of_sequence(kind.items, value)
-
-
-_MEMBERS: Final[dict[type, Callable[[Any, Any], _Members | None]]] = {
-    Obj: _of_object,
-    Sequence: _of_sequence,
-    Either: _of_either,
-}
+def _members(kind: Any, value: Any) -> Iterator[tuple[str, SchemaType | None, Any]] | None:
+    """Return the name, the type and the value of each member, if there are any; no type for unknown ones."""
+    if isinstance(kind, Obj) and isinstance(value, Mapping):
+        other = ANY if kind.open else None
+        return ((name, kind.fields.get(name, other), member) for name, member in value.items())
+    kind = kind.items if isinstance(kind, Either) else kind
+    if isinstance(kind, Sequence) and isinstance(value, list | tuple) and len(value) >= kind.least:
+        return ((str(index), kind.of, member) for index, member in enumerate(value))
+    return None

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, TypeAlias
 
+from msgspec import Struct
+
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.consumer import _faults as faults
 from agui_reasoning.consumer._faults import Notice, NoticeSink, quoted
@@ -52,9 +54,27 @@ _REFUSED: Final = {
 }
 
 
+class _Kind(Struct, frozen=True):
+    """A kind of items: its name, the field with the ID, the record of owners, and the start event."""
+
+    noun: str
+    id: str
+    owners: str
+    opener: str
+
+
+_TEXT: Final = _Kind("text message", "messageId", "text", "TEXT_MESSAGE_START")
+_THOUGHT: Final = _Kind("reasoning message", "messageId", "thought", "REASONING_MESSAGE_START")
+_SPAN: Final = _Kind("reasoning span", "messageId", "thought", "REASONING_START")
+_CALL: Final = _Kind("tool call", "toolCallId", "call", "TOOL_CALL_START")
+_SUBAGENT: Final = "subagent"
+_NOUNS: Final = (_TEXT.noun, _THOUGHT.noun, _SPAN.noun, _CALL.noun, _SUBAGENT)
+_RECORDS: Final = ("text", "call", "thought", "activity")
+
+
 @dataclass(slots=True)
 class _Run:
-    """The open items of a run, and the owners of all items.
+    """The open items of a run by kind, and the owners of all items.
 
     Owners are kept after the end of an item, because later events that refer to it are checked too (C30). IDs
     are unique only within a kind, so each kind has its own record of owners; spans and reasoning messages
@@ -63,36 +83,20 @@ class _Run:
 
     thread_id: str = ""
     run_id: str = ""
-    texts: dict[str, None] = field(default_factory=dict)
-    calls: dict[str, None] = field(default_factory=dict)
-    spans: dict[str, None] = field(default_factory=dict)
-    thoughts: dict[str, None] = field(default_factory=dict)
+    open: dict[str, dict[str, None]] = field(default_factory=lambda: {noun: {} for noun in _NOUNS})
+    owners: dict[str, Owners] = field(default_factory=lambda: {record: {} for record in _RECORDS})
     steps: dict[tuple[LaneOwner, str], None] = field(default_factory=dict)
-    subagents: dict[str, None] = field(default_factory=dict)
     ended_subagents: set[str] = field(default_factory=set)
-    text_owners: Owners = field(default_factory=dict)
-    call_owners: Owners = field(default_factory=dict)
-    thought_owners: Owners = field(default_factory=dict)
-    activity_owners: Owners = field(default_factory=dict)
 
     def open_things(self) -> Iterable[str]:
         """Yield the names of the open items."""
-        for noun, names in (
-            ("text message", self.texts),
-            ("reasoning message", self.thoughts),
-            ("reasoning span", self.spans),
-            ("tool call", self.calls),
-            ("subagent", self.subagents),
-        ):
+        for noun, names in self.open.items():
             yield from (f"{noun} {quoted(name)}" for name in names)
         yield from (f"step {quoted(name)} of {faults.owner_name(owner)}" for owner, name in self.steps)
 
 
 class Verifier:
     """Verifies one stream after another.
-
-    Attributes:
-        phase: The phase of the stream.
 
     Source:
         AG-UI 1.1: C26 to C33, V2.
@@ -127,14 +131,6 @@ class Verifier:
             check(self, event)
         self.phase = phase
 
-    def fail(self) -> None:
-        """Mark the run as failed: only a new run may follow."""
-        self.phase = Phase.FAILED
-
-    def close(self) -> None:
-        """Signal the end of the stream."""
-        self.phase = Phase.NEW
-
     # -- the run
 
     def _run_started(self, event: JSONObject) -> None:
@@ -167,17 +163,14 @@ class Verifier:
             self._identity(event, f"names another run, {quoted(event['runId'])}")
         if event["threadId"] != self._run.thread_id:
             self._identity(event, f"names another thread, {quoted(event['threadId'])}")
-        self._check_interrupts(event)
-        left = list(self._run.open_things())
-        if left:  # last, so that the notices about the event are not lost
-            raise faults.left_open(event, left, self.state)
-
-    def _check_interrupts(self, event: JSONObject) -> None:
         seen: set[str] = set()
         for interrupt in event.get("outcome", {}).get("interrupts", ()):
             if interrupt["id"] in seen:
                 self._contradiction(faults.duplicate_interrupt(event, interrupt["id"], self.state))
             seen.add(interrupt["id"])
+        left = list(self._run.open_things())
+        if left:  # last, so that the notices about the event are not lost
+            raise faults.left_open(event, left, self.state)
 
     def _identity(self, event: JSONObject, problem: str) -> None:
         self._contradiction(faults.run_identity(event, problem, self.state))
@@ -201,97 +194,41 @@ class Verifier:
         """Record the owners of messages; those of a snapshot replace earlier owners (C31)."""
         for message in messages:
             owner = message.get("subagentRunId")
-            _claim(_owners_by_role(self._run, message["role"]), message["id"], owner, replace=replace)
+            record = _OWNERS_BY_ROLE.get(message["role"], "text")
+            _claim(self._run.owners[record], message["id"], owner, replace=replace)
             for call in message.get("toolCalls", ()):
-                _claim(self._run.call_owners, call["id"], owner, replace=replace)
+                _claim(self._run.owners["call"], call["id"], owner, replace=replace)
 
     def _snapshot(self, event: JSONObject) -> None:
         self._seed(event["messages"], replace=True)
 
-    # -- text
-
-    def _text_start(self, event: JSONObject) -> None:
-        self._start(event, self._run.texts, self._run.text_owners, "text message", event["messageId"])
-
-    def _text_content(self, event: JSONObject) -> None:
-        self._inside(event, self._run.texts, "text message", event["messageId"], "TEXT_MESSAGE_START")
-        self._agree(event, self._run.text_owners, "text message", event["messageId"])
-
-    def _text_end(self, event: JSONObject) -> None:
-        self._text_content(event)
-        del self._run.texts[event["messageId"]]
-
-    def _start(
-        self, event: JSONObject, opened: dict[str, None], owners: Owners, noun: str, name: str
-    ) -> None:
-        if name in opened:
-            raise faults.already_open(event, noun, name, self.state)
-        self._agree(event, owners, noun, name)
-        opened[name] = None
-        _claim(owners, name, event.get("subagentRunId"), replace=False)
-
-    def _inside(self, event: JSONObject, opened: dict[str, None], noun: str, name: str, opener: str) -> None:
-        if name not in opened:
-            raise faults.not_open(event, noun, name, opener, self.state)
-
-    # -- tool calls
+    # -- messages and tool calls
 
     def _call_start(self, event: JSONObject) -> None:
         name, run = event["toolCallId"], self._run
-        if name in run.calls:
-            raise faults.already_open(event, "tool call", name, self.state)
+        if name in run.open[_CALL.noun]:
+            raise faults.already_open(event, _CALL.noun, name, self.state)
+        owners, texts = run.owners["call"], run.owners["text"]
         owner: LaneOwner = event.get("subagentRunId")
         settled = owner is not None
-        if "parentMessageId" in event and event["parentMessageId"] in run.text_owners:
+        if "parentMessageId" in event and event["parentMessageId"] in texts:
             # Without a tag, the owner of a call is the owner of its message.
-            self._agree(event, run.text_owners, "parent message", event["parentMessageId"])
-            owner, settled = run.text_owners[event["parentMessageId"]], True
-        if settled and run.call_owners.get(name, owner) != owner:
-            raise faults.owner_mismatch(event, "tool call", name, run.call_owners[name], self.state)
-        self._run.calls[name] = None
-        _claim(self._run.call_owners, name, owner, replace=False)
-
-    def _call_args(self, event: JSONObject) -> None:
-        self._inside(event, self._run.calls, "tool call", event["toolCallId"], "TOOL_CALL_START")
-        self._agree(event, self._run.call_owners, "tool call", event["toolCallId"])
-
-    def _call_end(self, event: JSONObject) -> None:
-        self._call_args(event)
-        del self._run.calls[event["toolCallId"]]
+            self._agree(event, texts, "parent message", event["parentMessageId"])
+            owner, settled = texts[event["parentMessageId"]], True
+        if settled and owners.get(name, owner) != owner:
+            raise faults.owner_mismatch(event, _CALL.noun, name, owners[name], self.state)
+        run.open[_CALL.noun][name] = None
+        _claim(owners, name, owner, replace=False)
 
     def _call_result(self, event: JSONObject) -> None:
-        _claim(self._run.text_owners, event["messageId"], event.get("subagentRunId"), replace=True)
-
-    # -- reasoning
-
-    def _span_start(self, event: JSONObject) -> None:
-        self._start(event, self._run.spans, self._run.thought_owners, "reasoning span", event["messageId"])
-
-    def _span_end(self, event: JSONObject) -> None:
-        self._inside(event, self._run.spans, "reasoning span", event["messageId"], "REASONING_START")
-        self._agree(event, self._run.thought_owners, "reasoning span", event["messageId"])
-        del self._run.spans[event["messageId"]]
-
-    def _thought_start(self, event: JSONObject) -> None:
-        run = self._run
-        self._start(event, run.thoughts, run.thought_owners, "reasoning message", event["messageId"])
-
-    def _thought_content(self, event: JSONObject) -> None:
-        opener = "REASONING_MESSAGE_START"
-        self._inside(event, self._run.thoughts, "reasoning message", event["messageId"], opener)
-        self._agree(event, self._run.thought_owners, "reasoning message", event["messageId"])
-
-    def _thought_end(self, event: JSONObject) -> None:
-        self._thought_content(event)
-        del self._run.thoughts[event["messageId"]]
+        _claim(self._run.owners["text"], event["messageId"], event.get("subagentRunId"), replace=True)
 
     def _encrypted_value(self, event: JSONObject) -> None:
-        name, run = event["entityId"], self._run
+        name, owners = event["entityId"], self._run.owners
         if event["subtype"] == "tool-call":
-            self._agree(event, run.call_owners, "tool call", name)
+            self._agree(event, owners["call"], "tool call", name)
         else:
-            owners = run.text_owners if name in run.text_owners else run.thought_owners
-            self._agree(event, owners, "message", name)
+            self._agree(event, owners["text" if name in owners["text"] else "thought"], "message", name)
 
     # -- steps, activities, subagents
 
@@ -310,28 +247,32 @@ class Verifier:
 
     def _activity_snapshot(self, event: JSONObject) -> None:
         replaces = event.get("replace", True)
-        _claim(self._run.activity_owners, event["messageId"], event.get("subagentRunId"), replace=replaces)
+        _claim(self._run.owners["activity"], event["messageId"], event.get("subagentRunId"), replace=replaces)
 
     def _activity_delta(self, event: JSONObject) -> None:
-        self._agree(event, self._run.activity_owners, "activity", event["messageId"])
+        self._agree(event, self._run.owners["activity"], "activity", event["messageId"])
 
     def _subagent_started(self, event: JSONObject) -> None:
-        name, parent, run = event["subagentRunId"], event.get("parentSubagentRunId"), self._run
-        if name in run.subagents:
+        name, parent = event["subagentRunId"], event.get("parentSubagentRunId")
+        active, ended = self._run.open[_SUBAGENT], self._run.ended_subagents
+        if name in active:
             raise faults.subagent_order(event, name, "is already active", self.state)
-        if name in run.ended_subagents:
+        if name in ended:
             raise faults.subagent_order(event, name, "has already ended in this run", self.state)
-        if parent is not None and parent not in run.subagents and parent not in run.ended_subagents:
+        if parent is not None and parent not in active and parent not in ended:
             problem = f"has a parent that never started, {quoted(parent)}"
             raise faults.subagent_order(event, name, problem, self.state)
-        run.subagents[name] = None
+        active[name] = None
 
     def _subagent_ended(self, event: JSONObject) -> None:
-        name = event["subagentRunId"]
-        if name not in self._run.subagents:
+        name, active = event["subagentRunId"], self._run.open[_SUBAGENT]
+        if name not in active:
             raise faults.subagent_order(event, name, "is not active", self.state)
-        del self._run.subagents[name]
+        del active[name]
         self._run.ended_subagents.add(name)
+
+
+_Check: TypeAlias = Callable[[Verifier, JSONObject], None]
 
 
 def _claim(owners: Owners, name: str, owner: LaneOwner, *, replace: bool) -> None:
@@ -339,26 +280,51 @@ def _claim(owners: Owners, name: str, owner: LaneOwner, *, replace: bool) -> Non
         owners[name] = owner
 
 
-def _owners_by_role(run: _Run, role: str) -> Owners:
-    return {"reasoning": run.thought_owners, "activity": run.activity_owners}.get(role, run.text_owners)
+_OWNERS_BY_ROLE: Final = {"reasoning": "thought", "activity": "activity"}
 
 
-_CHECKS: Final[dict[str, Callable[[Verifier, JSONObject], None]]] = {
+def _starts(kind: _Kind) -> _Check:
+    def check(verifier: Verifier, event: JSONObject) -> None:
+        run, name = verifier._run, event[kind.id]
+        opened, owners = run.open[kind.noun], run.owners[kind.owners]
+        if name in opened:
+            raise faults.already_open(event, kind.noun, name, verifier.state)
+        verifier._agree(event, owners, kind.noun, name)
+        opened[name] = None
+        _claim(owners, name, event.get("subagentRunId"), replace=False)
+
+    return check
+
+
+def _continues(kind: _Kind, *, ends: bool = False) -> _Check:
+    def check(verifier: Verifier, event: JSONObject) -> None:
+        run, name = verifier._run, event[kind.id]
+        opened = run.open[kind.noun]
+        if name not in opened:
+            raise faults.not_open(event, kind.noun, name, kind.opener, verifier.state)
+        verifier._agree(event, run.owners[kind.owners], kind.noun, name)
+        if ends:
+            del opened[name]
+
+    return check
+
+
+_CHECKS: Final[dict[str, _Check]] = {
     "RUN_STARTED": Verifier._run_started,
     "RUN_FINISHED": Verifier._run_finished,
-    "TEXT_MESSAGE_START": Verifier._text_start,
-    "TEXT_MESSAGE_CONTENT": Verifier._text_content,
-    "TEXT_MESSAGE_END": Verifier._text_end,
+    "TEXT_MESSAGE_START": _starts(_TEXT),
+    "TEXT_MESSAGE_CONTENT": _continues(_TEXT),
+    "TEXT_MESSAGE_END": _continues(_TEXT, ends=True),
     "TOOL_CALL_START": Verifier._call_start,
-    "TOOL_CALL_ARGS": Verifier._call_args,
-    "TOOL_CALL_END": Verifier._call_end,
+    "TOOL_CALL_ARGS": _continues(_CALL),
+    "TOOL_CALL_END": _continues(_CALL, ends=True),
     "TOOL_CALL_RESULT": Verifier._call_result,
     "MESSAGES_SNAPSHOT": Verifier._snapshot,
-    "REASONING_START": Verifier._span_start,
-    "REASONING_END": Verifier._span_end,
-    "REASONING_MESSAGE_START": Verifier._thought_start,
-    "REASONING_MESSAGE_CONTENT": Verifier._thought_content,
-    "REASONING_MESSAGE_END": Verifier._thought_end,
+    "REASONING_START": _starts(_SPAN),
+    "REASONING_END": _continues(_SPAN, ends=True),
+    "REASONING_MESSAGE_START": _starts(_THOUGHT),
+    "REASONING_MESSAGE_CONTENT": _continues(_THOUGHT),
+    "REASONING_MESSAGE_END": _continues(_THOUGHT, ends=True),
     "REASONING_ENCRYPTED_VALUE": Verifier._encrypted_value,
     "STEP_STARTED": Verifier._step_started,
     "STEP_FINISHED": Verifier._step_finished,

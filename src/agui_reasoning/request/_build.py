@@ -28,9 +28,10 @@ from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.registry import api_of, named_origin
 from agui_reasoning.providers.stored_objects import objects_of, stored_objects
 from agui_reasoning.providers.vendors import vendor_traits
+from agui_reasoning.request import _report as reports
 from agui_reasoning.request._conversation import PreparedConversation, prepared_conversation
 from agui_reasoning.request._fallback import plain_turn
-from agui_reasoning.request._fields import joined_flags, merge, write_flags
+from agui_reasoning.request._fields import joined_flags, merge, value_at, write_flags
 from agui_reasoning.request._history import (
     ForeignReasoning,
     History,
@@ -44,16 +45,6 @@ from agui_reasoning.request._history import (
 )
 from agui_reasoning.request._messages import checked_messages
 from agui_reasoning.request._prepare import prepared
-from agui_reasoning.request._report import (
-    explain,
-    note_losses,
-    note_other_prefix,
-    note_unknown,
-    outcomes,
-    prefix_of,
-    settle,
-    warn,
-)
 from agui_reasoning.request._restore import restore
 
 _CONVERSATION: Final = "conversation"
@@ -148,7 +139,11 @@ class ProviderRequest(RedactedRepr):
         Returns:
             The unit; ``None`` if there is none.
         """
-        return _reasoning_at(self.body, path, self.reasoning)
+        found = set(_strings(value_at(self.body, path)))
+        for unit in self.reasoning:
+            if unit.item_id == path or any(opaque.value in found for opaque in unit.opaque):
+                return unit
+        return None
 
     def explain(self) -> str:
         """Return the report in sentences: a line for each answer, outcome and reason.
@@ -157,7 +152,7 @@ class ProviderRequest(RedactedRepr):
             >>> ProviderRequest({}, report=(ReportEntry("call_1", "dropped", "incomplete"),)).explain()
             'an answer: 1 unit left out: it was cut, or its text was changed in transit.'
         """
-        return explain(self.report, self.target, self.policy)
+        return reports.explain(self.report, self.target, self.policy)
 
 
 def build_request(
@@ -285,7 +280,7 @@ def build_request(
         previous_response_id=previous_response_id or "",
     )
     refusals = {entry.unit: entry.reason for entry in history.report if entry.outcome == "dropped"}
-    blocks = settle(steps, report, refusals)
+    blocks = reports.settle(steps, report, refusals)
     body = _encoded(spec, steps, options) | _stored_fields(spec, store, previous_response_id, conversation)
     uses = betas_of(body) if known_betas and (blocks or "thread" in body) else ()
     used = [known_betas[use].flag for use in uses if use in known_betas]
@@ -295,13 +290,13 @@ def build_request(
     changed = efforts.field_flags()
     write_flags(body, changed)
     body = _own(body)
-    prefix = prefix_of(body, rule, turns, previous_response_id)
-    note_losses(history, rule, report, refusals, blocks, flagged=apply_flags)
+    prefix = reports.prefix_of(body, rule, turns, previous_response_id)
+    reports.note_losses(history, rule, report, refusals, blocks, flagged=apply_flags)
     efforts.note(target, report)
-    note_unknown(target, rule, report)
-    note_other_prefix(turns, prefix, target, report)
-    entries, lost, sent = outcomes(report, turns, refusals)
-    warn(report, lost, on_warning)
+    reports.note_unknown(target, rule, report)
+    reports.note_other_prefix(turns, prefix, target, report)
+    entries, lost, sent = reports.outcomes(report, turns, refusals)
+    reports.warn(report, lost, on_warning)
     conversation_of = partial(prepared_conversation, steps, spec.load_encoder(), options, target)
     return ProviderRequest(
         body, flags, entries, lost, target, rule.status, changed, sent, prefix, _conversation=conversation_of
@@ -380,13 +375,11 @@ def _receiver(
             f"Remove them: only {storing} support them.",
         )
     if conversation is not None and _CONVERSATION not in spec.conversation_fields:
-        raise _wrong(
-            f"{spec.id} does not support `conversation`.", "Omit it; it belongs to openai-responses."
-        )
+        problem = f"{spec.id} does not support `conversation`."
+        raise _wrong(problem, "Omit it; it belongs to openai-responses.")
     if conversation is not None and previous_response_id is not None:
-        raise _wrong(
-            "The API refuses `conversation` together with `previous_response_id`.", "Pass one of them."
-        )
+        problem = "The API refuses `conversation` together with `previous_response_id`."
+        raise _wrong(problem, "Pass one of them.")
     if named.model == "":
         raise ConfigurationError(
             "No model was named: which reasoning it takes back depends on it.",
@@ -427,14 +420,12 @@ def _history(given: Any, reading: dict[str, Any]) -> History:
         if not any(issubclass(kind, AssistantMessage) for kind in {*map(type, given.items)}):
             return given
         # Applications may put assistant messages into a history.
-        items = [_turn_of(item) if isinstance(item, AssistantMessage) else item for item in given.items]
+        items = (
+            plain_turn(checked_messages([item]).read[0]) if isinstance(item, AssistantMessage) else item
+            for item in given.items
+        )
         return replace(given, items=tuple(items))
     return restore(given if isinstance(given, RunAgentInput | Mapping) else list(given), **reading)
-
-
-def _turn_of(message: Any) -> Turn:
-    """Return an assistant message as the turn that it is."""
-    return plain_turn(checked_messages([message]).read[0])
 
 
 def _check_response(items: Sequence[HistoryItem], response_id: str) -> None:
@@ -479,33 +470,7 @@ def _pin(rule: EchoRule, conversation: Sequence[ResponseStep | PlainMessage]) ->
     return (EchoFlag(name="provider", value=value, reason=reason, extra_body=True),)
 
 
-# -- what a provider's report names
-
-
-def _reasoning_at(body: Any, path: str, units: Iterable[ReasoningPart]) -> ReasoningPart | None:
-    """Return the unit whose value is at a place of a body, or whose ID the place is.
-
-    Args:
-        body: The body of the request.
-        path: The names and indexes from the body to a block, separated by dots; or an ID.
-        units: The units that are in the body.
-    """
-    found = set(_strings(_block(body, path.split("."))))
-    for unit in units:
-        if unit.item_id == path or any(opaque.value in found for opaque in unit.opaque):
-            return unit
-    return None
-
-
-def _block(body: Any, path: list[str]) -> Any:
-    for step in path:
-        if isinstance(body, Mapping):
-            body = body.get(step)
-        elif isinstance(body, list) and step.isascii() and step.isdigit() and int(step) < len(body):
-            body = body[int(step)]
-        else:
-            return None
-    return body
+# -- what a request names
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -518,16 +483,10 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(inner)
 
 
-# -- what a request may name
-
-
 def check_named_objects(request: ProviderRequest, history: History, produced: Iterable[HistoryItem]) -> None:
     """Reject a request that names a stored object, unless an encrypted value or this run named it.
 
-    Args:
-        request: The request.
-        history: The conversation that it was built from.
-        produced: The responses of this run.
+    ``history`` is what it was built from; ``produced`` has the responses of this run.
 
     Raises:
         RemoteProtocolError: It does (``file_not_allowed``).

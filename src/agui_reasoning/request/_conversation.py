@@ -81,14 +81,7 @@ class PreparedConversation(RedactedRepr):
 def prepared_conversation(
     steps: Sequence[ResponseStep | PlainMessage], encoder: Encoder, options: EncodingOptions, target: Origin
 ) -> PreparedConversation:
-    """Return the conversation of a request.
-
-    Args:
-        steps: The prepared conversation that the encoder wrote.
-        encoder: The encoder.
-        options: Its options, with the report on what it wrote.
-        target: The target of the request.
-    """
+    """Return the conversation of a request, without what the report in the options says was left out."""
     verdicts = options.report.verdicts.items()
     dropped = {key for key, (_, verdict) in verdicts if verdict.outcome == "dropped"}
     reader = _PartsReader(encoder, options, target, dropped)
@@ -141,7 +134,10 @@ class _PartsReader(Struct, frozen=True):
     def _result(self, step: ResponseStep, answer: CallAnswer) -> ToolResultPart:
         content = answer.content
         if not isinstance(content, str):
-            content = [one if self._answers(step, answer, one) else _missing(one) for one in content]
+            content = [
+                one if self._answers(step, answer, one) else TextContent(text=stand_in(one))
+                for one in content
+            ]
         return ToolResultPart(answer.call_id, content, _last_text(content) if answer.is_error else None)
 
     def _answers(self, step: ResponseStep, answer: CallAnswer, part: Any) -> bool:
@@ -174,10 +170,6 @@ def _accepted(unit: EchoUnit, *, dropped: bool) -> Part | None:
     if isinstance(part, ToolCallPart):
         changes["id"] = unit.call_id or part.id
     return structs.replace(part, **changes)
-
-
-def _missing(part: Any) -> TextContent:
-    return TextContent(text=stand_in(part))
 
 
 def _last_text(content: MessageContent) -> str:

@@ -6,7 +6,7 @@ pydantic-ai is supported, and bare provider strings if the caller names the prov
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -71,21 +71,20 @@ def fallback_turns(
             pending.append(replace(part, seen=message.id))
         elif role == "assistant" and (unnamed or message.id not in history.message_owners):
             for portion in _portions(history, index, cut, followed):
-                placed.append(
-                    _Placed((index, portion.position), portion.response, _turn(pending, portion.parts))
-                )
+                turn = _turn([*pending, *portion.parts])
+                placed.append(_Placed((index, portion.position), portion.response, turn))
                 pending = []
         elif pending and role == "user":
-            placed.append(_Placed((first, -1), None, _turn(pending, [])))
+            placed.append(_Placed((first, -1), None, _turn(pending)))
             pending = []
     if pending:
-        placed.append(_Placed((first, -1), None, _turn(pending, [])))
+        placed.append(_Placed((first, -1), None, _turn(pending)))
     return _joined(placed)
 
 
-def _turn(reasoning: list[Part], parts: list[Part]) -> Turn:
-    origin = next((part.origin for part in reasoning if part.origin), None)
-    return Turn((*reasoning, *parts), origin)
+def _turn(parts: Sequence[Part]) -> Turn:
+    """Return the turn of parts of which only those of reasoning may have an origin."""
+    return Turn(tuple(parts), next((part.origin for part in parts if part.origin), None))
 
 
 def plain_turn(message: ClientMessage) -> Turn:
@@ -107,13 +106,8 @@ def _portions(
 ) -> list[_Portion]:
     """Return what no envelope names in a message: one portion, or several if a front end merged responses.
 
-    assistant-ui and TanStack merge the responses around calls that the server answered.
-
-    Args:
-        history: The messages.
-        index: The position of the message.
-        cut: The calls that the client received before it stopped the response.
-        followed: The messages and calls without a value after which a response with values comes.
+    assistant-ui and TanStack merge the responses around calls that the server answered. ``followed`` has the
+    messages and calls without a value after which a response with values comes.
     """
     message = history.messages[index]
     portions = list(_calling(history, message, cut)) if message.calls else []
@@ -224,14 +218,7 @@ def _joined(placed: list[_Placed]) -> list[tuple[Position, Turn]]:
             groups[-1].append(one)
         else:
             groups.append([one])
-    return [(group[0].place, _one_turn([one.turn for one in group])) for group in groups]
-
-
-def _one_turn(turns: list[Turn]) -> Turn:
-    return Turn(
-        tuple(part for turn in turns for part in turn.parts),
-        next((turn.origin for turn in turns if turn.origin), None),
-    )
+    return [(group[0].place, _turn([part for one in group for part in one.turn.parts])) for group in groups]
 
 
 def _reasoning(
@@ -253,31 +240,18 @@ def _reasoning(
 
 def _foreign_value(segments: tuple[Segment, ...], value: str, provider: str | None) -> ReasoningPart | None:
     fields = load(value)
-    if isinstance(fields, dict) and isinstance(fields.get("provider_name"), str):
-        return _pydantic_ai(segments, fields)
-    if provider is None or isinstance(fields, dict):
-        return None
-    return _signed(segments, provider, value, None)
-
-
-def _pydantic_ai(segments: tuple[Segment, ...], fields: dict[str, Any]) -> ReasoningPart | None:
-    signature, item_id = fields.get("signature"), fields.get("id")
-    item_id = item_id if isinstance(item_id, str) else None
-    if signature is not None and not isinstance(signature, str):
-        return None
-    return _signed(segments, fields["provider_name"], signature, item_id)
-
-
-def _signed(
-    segments: tuple[Segment, ...], provider: str, value: str | None, item_id: str | None
-) -> ReasoningPart | None:
-    known = signature_kinds().get(provider)
-    if known is None:
+    signature: Any = value
+    item_id: Any = None
+    if isinstance(fields, dict):  # pydantic-ai's
+        provider, signature, item_id = map(fields.get, ("provider_name", "signature", "id"))
+        item_id = item_id if isinstance(item_id, str) else None
+    known = signature_kinds().get(provider) if isinstance(provider, str) else None
+    if known is None or not isinstance(signature, str | None):
         return None
     api, kind = known
     if item_id == _REDACTED_ID:
         kind, item_id = "anthropic.redacted_thinking", None
-    opaque = (Opaque(kind, value),) if value else ()
+    opaque = (Opaque(kind, signature),) if signature else ()
     if kind.startswith("openai."):
         segments = tuple(Segment("summary", n, s.text) for n, s in enumerate(segments))
     return ReasoningPart(segments, opaque, item_id, origin=Origin(provider, api))

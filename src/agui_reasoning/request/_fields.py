@@ -85,16 +85,21 @@ def suitable(flags: Iterable[EchoFlag], fields: Mapping[str, Any]) -> list[EchoF
     return [
         flag
         for flag in flags
-        if all(_at(fields, path) is None for path in flag.unless)
-        and all(_reaches(_at(fields, path), least) for path, least in flag.at_least.items())
+        if all(value_at(fields, path) is None for path in flag.unless)
+        and all(_reaches(value_at(fields, path), least) for path, least in flag.at_least.items())
     ]
 
 
-def _at(fields: Mapping[str, Any], path: str) -> Any:
-    found: Any = fields
-    for name in path.split("."):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+def value_at(body: Any, path: str) -> Any:
+    """Return what is at the names and indexes that dots separate in a path; ``None`` if there is nothing."""
+    for step in path.split("."):
+        if isinstance(body, Mapping):
+            body = body.get(step)
+        elif isinstance(body, list) and step.isascii() and step.isdigit() and int(step) < len(body):
+            body = body[int(step)]
+        else:
+            return None
+    return body
 
 
 def _reaches(value: Any, least: int) -> bool:
@@ -128,7 +133,7 @@ def without_flags(body: Mapping[str, Any], flags: Iterable[EchoFlag]) -> dict[st
     """Return a body without the fields that flags wrote into it."""
     left = dict(body)
     for flag in flags:
-        if _at(body, ".".join(_path(flag))) == flag.value:
+        if value_at(body, ".".join(_path(flag))) == flag.value:
             left = _without(left, _path(flag))
     return left
 

@@ -5,10 +5,10 @@ That is turns, reasoning of others, withheld reasoning, and the effort.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, cast
 
 from ag_ui.core import DeveloperMessage, Interrupt, Message, SystemMessage, TextInputContent, UserMessage
 from msgspec import Struct, structs
@@ -182,11 +182,8 @@ def _stripped(part: Part) -> Part | None:
         return structs.replace(part, native=None)
     if isinstance(part, ReasoningPart):
         return structs.replace(part, opaque=(), item_id=None) if part.segments else None
-    return structs.replace(part, opaque=(), ext=_without_id(part.ext))
-
-
-def _without_id(ext: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    return {name: value for name, value in ext.items() if name != "id"} if ext else ext
+    ext = {name: value for name, value in part.ext.items() if name != "id"} if part.ext else part.ext
+    return structs.replace(part, opaque=(), ext=ext)
 
 
 # -- turns that the provider refused
@@ -228,7 +225,8 @@ def is_of_other_account(turn: Turn, target: Origin) -> bool:
     if target.account is None:
         return False
     origins = (part.origin or turn.origin for part in turn.parts if _is_bound(part))
-    return any(origin is not None and _differ(origin, target) for origin in origins)
+    others = (one for one in origins if one is not None and one.account not in (None, target.account))
+    return any(kinship(one, target) == "same" for one in others)
 
 
 def _is_bound(part: Part) -> bool:
@@ -236,12 +234,6 @@ def _is_bound(part: Part) -> bool:
         return part.native is not None
     bound = isinstance(part, NativePart) or bool(part.opaque)
     return bound or (isinstance(part, ReasoningPart) and part.item_id is not None)
-
-
-def _differ(origin: Origin, target: Origin) -> bool:
-    if origin.account is None or target.account is None or origin.account == target.account:
-        return False
-    return kinship(origin, target) == "same"
 
 
 # -- reasoning of other providers and models
@@ -406,11 +398,7 @@ def efforts_of(
 ) -> Efforts:
     """Return the changes of the effort in a history, in levels that the target accepts.
 
-    Args:
-        items: The history.
-        target: The target.
-        row: What it accepts.
-        left_out: The indexes of turns that are not sent.
+    The turns with the indexes in ``left_out`` are not sent.
     """
     if EffortChange not in set(map(type, items)):
         return Efforts(row)

@@ -109,10 +109,6 @@ class ClientMessages(Struct, frozen=True):
 def messages_of(given: HistoryInput, limits: Limits) -> ClientMessages:
     """Read the messages; return those that have been read as they are.
 
-    Args:
-        given: The run input or the messages.
-        limits: The limits on the history.
-
     Raises:
         RemoteProtocolError: The input is not a list of messages, or an ID is not a string (``bad_input``), or
             it exceeds the limits (``too_large``).
@@ -172,7 +168,6 @@ def _from_json(message: dict[str, Any], given: Any) -> ClientMessage:
 
 
 def _calls_from_json(calls: Any) -> list[ClientCall]:
-    """Check and read calls."""
     if not isinstance(calls, list):
         _refuse(f"{type(calls).__name__} at toolCalls, where a list was expected")
     return [_call_from_json(_object(call, "toolCalls")) for call in calls]

@@ -6,7 +6,7 @@ nothing but an ID, and everything that names an object stored at the provider ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, Final
 
 from msgspec import Struct
@@ -137,10 +137,11 @@ def _fields_of(native: Any, lists: PlainValues) -> Fields | None:
 def _taken(payload: Any, fields: Fields | None) -> Any:
     if fields is None:
         return None
-    return {name: _without_caching(value) for name, value in payload.items() if name in fields.all}
+    return {name: without_members(value, _CACHING) for name, value in payload.items() if name in fields.all}
 
 
-def _without_caching(value: Any) -> Any:
+def without_members(value: Any, names: Set[str]) -> Any:
+    """Return a copy of JSON without the members of these names, wherever they are."""
     if isinstance(value, dict):
-        return {name: _without_caching(inner) for name, inner in value.items() if name not in _CACHING}
-    return [_without_caching(one) for one in value] if isinstance(value, list) else value
+        return {name: without_members(inner, names) for name, inner in value.items() if name not in names}
+    return [without_members(one, names) for one in value] if isinstance(value, list) else value

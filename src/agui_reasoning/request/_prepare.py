@@ -63,13 +63,7 @@ UNANSWERED = "No result: the call was not answered."
 
 
 class _Names(Struct):
-    """Assigns unique call IDs in one request.
-
-    Attributes:
-        ids: The call IDs that the API accepts.
-        taken: The assigned IDs.
-        numbers: The last number that was appended to an ID.
-    """
+    """Assigns unique call IDs in one request; ``numbers`` has the last one that was appended to an ID."""
 
     ids: CallIds
     taken: set[str] = field(default_factory=set)
@@ -84,13 +78,10 @@ class _Names(Struct):
                 break
         free = spelled
         while free in self.taken:
-            free = self._numbered(spelled)
+            number = self.numbers[spelled] = self.numbers.get(spelled, 1) + 1
+            free = self.ids.numbered(spelled, number)
         self.taken.add(free)
         return free
-
-    def _numbered(self, stem: str) -> str:
-        number = self.numbers[stem] = self.numbers.get(stem, 1) + 1
-        return self.ids.numbered(stem, number)
 
 
 class _TurnDraft(Struct, gc=False):
@@ -111,14 +102,7 @@ class _TurnDraft(Struct, gc=False):
     misses_result: bool = False
 
     def begin(self, mentioned: set[str]) -> bool:
-        """Open the calls, and take the results of the agent's tools that are in the turn.
-
-        Args:
-            mentioned: Receives the IDs of all calls.
-
-        Returns:
-            Whether there are calls to open.
-        """
+        """Open the calls, if any, and take the results in the turn; ``mentioned`` receives the calls' IDs."""
         for part in self.turn.parts:
             if type(part) is ToolCallPart:
                 mentioned.add(part.id)
@@ -173,17 +157,9 @@ def prepared(
 ) -> list[ResponseStep | PlainMessage]:
     """Prepare a history for an encoder.
 
-    Args:
-        items: The turns and messages in order.
-        target: The receiver of the request.
-        rule: The target's echo rule.
-        scope: The responses whose reasoning is sent.
-        ids: The call IDs that the API accepts.
-        previous_response_id: The server has the turn with this ID, and everything before it.
-        left_out: The indexes of items that are not sent, because the provider refused them.
-        report: Collects the notes.
-        efforts: The effort that changes with a response, by the index of its turn.
-        withheld: What the model was not shown before.
+    The reasoning of the responses in ``scope`` is sent. The server has the turn ``previous_response_id`` and
+    everything before it. ``left_out`` has the indexes of items that are not sent, because the provider
+    refused them; ``efforts`` has the effort that changes with a response, by the index of its turn.
     """
     drafts = _drafts(items, report)
     loop = next((n for n in range(len(items) - 1, -1, -1) if role_of(items[n]) == "user"), -1)
@@ -236,9 +212,7 @@ def _prompted(
 ) -> Iterator[ResponseStep | PlainMessage]:
     """Add a user message after model turns that end the request only because something was left out.
 
-    Args:
-        ready: The conversation.
-        gaps: The indexes of the steps after which a call or a result was left out.
+    ``gaps`` has the indexes of the steps after which a call or a result was left out.
     """
     ends_with_model = needs_user = False
     for number, item in enumerate(ready):
@@ -318,7 +292,6 @@ class _Relation(Struct, frozen=True, gc=False):
     """How a producer is related to the target.
 
     Attributes:
-        kinship: The relation.
         refused: The reason why nothing of the producer is sent; empty if it is sent.
         unread: Whether the target's model cannot read the values, although its provider can.
     """
@@ -334,16 +307,7 @@ the part is reasoning, and whether another account of the provider made it."""
 
 
 class _Judge(Struct):
-    """Decides which units of a history may be sent.
-
-    Attributes:
-        target: The receiver of the request.
-        rule: The target's echo rule.
-        scope: The responses whose reasoning is sent.
-        names: The call IDs of the request.
-        withheld: What the model was not shown before.
-        known: The relation of each producer.
-    """
+    """Decides which units of a history may be sent; ``known`` has the relation of each producer."""
 
     target: Origin
     rule: EchoRule
@@ -386,13 +350,8 @@ class _Judge(Struct):
     ) -> EchoUnit:
         """Return a unit with the decision about it.
 
-        Args:
-            turn: The response.
-            part: The part.
-            key: The number of the response, and of the part in it.
-            unsent: Why the reasoning of the response is not sent; empty if it is.
-            elsewhere: Whether another account of the provider made the response.
-            required: Whether the provider requires the reasoning.
+        ``key`` is the number of the response, and of the part in it. ``unsent`` says why the reasoning of the
+        response is not sent; ``elsewhere``, whether another account of the provider made it.
         """
         kind, name, origin = type(part), part.seen, part.origin or turn.origin
         kinds: tuple[str, ...] = ()

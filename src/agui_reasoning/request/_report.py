@@ -18,7 +18,7 @@ from agui_reasoning.policy import NO_RULE, RECEIVED, EchoRule, EchoStatus, Kinsh
 from agui_reasoning.providers.echo import explain_no_rule
 from agui_reasoning.providers.encoding import EchoReport, EchoUnit, PlainMessage, ResponseStep
 from agui_reasoning.request._history import OTHER_ACCOUNT, History, ReportEntry
-from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT
+from agui_reasoning.request._plain import NEEDS_KEYS, STORED_OBJECT, without_members
 
 _UNREAD: Final = "model_binding"
 """The reason of units that are sent, but that the model cannot read."""
@@ -220,6 +220,7 @@ def warn(report: EchoReport, lost: Sequence[ReportEntry], on_warning: Callable[[
 
 _INSTRUCTIONS: Final = frozenset({"system", "developer"})
 _DIGITS: Final = 32
+_MARKS: Final = frozenset({"cache_control"})
 
 
 def prefix_of(
@@ -240,14 +241,8 @@ def prefix_of(
 
 def _digest(*values: Any) -> str:
     """Return a digest of JSON. Marks for caching do not count, as they do not for Anthropic."""
-    text = encode([_without_marks(value) for value in values], order="sorted")
+    text = encode([without_members(value, _MARKS) for value in values], order="sorted")
     return hashlib.sha256(text).hexdigest()[:_DIGITS]
-
-
-def _without_marks(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _without_marks(inner) for name, inner in value.items() if name != "cache_control"}
-    return [_without_marks(inner) for inner in value] if isinstance(value, list) else value
 
 
 def note_other_prefix(
@@ -261,14 +256,9 @@ def note_other_prefix(
     # That instructions were moved is said already.
     system = 0 if report.moved else _changed((one.system for one in made), prefix.system)
     tools = _changed((one.tools for one in made), prefix.tools)
-    for what, count, remedy in (
-        (
-            "system text",
-            system,
-            "Put new instructions into a message of the role `system`, after the others.",
-        ),
-        ("tools", tools, "Keep the tools of a thread the same."),
-    ):
+    after = "Put new instructions into a message of the role `system`, after the others."
+    same = "Keep the tools of a thread the same."
+    for what, count, remedy in (("system text", system, after), ("tools", tools, same)):
         if count:
             report.note(
                 f"{count} reasoning unit(s) are no longer valid, because the {what} changed since "
@@ -339,13 +329,7 @@ _REASONS: Final = {
 
 
 def explain(entries: Iterable[ReportEntry], target: Origin, status: EchoStatus) -> str:
-    """Return one line for each answer, outcome and reason, in the order of the conversation.
-
-    Args:
-        entries: The report.
-        target: The producer of the next response.
-        status: What the echo policy says about the target.
-    """
+    """Return one line for each answer, outcome and reason, in the order of the conversation."""
     counts = Counter((entry.answer, entry.origin, entry.outcome, entry.reason) for entry in entries)
     lines = []
     for (answer, origin, outcome, reason), count in counts.items():

@@ -96,12 +96,15 @@ def restore(
     placed = fallback_turns(history, assume_provider, report)
     places = _places(history, {part.seen: place for place, turn in placed for part in turn.parts})
     placed += [(place, turns[n]) for n, place in places.items() if turns[n].parts or turns[n].refused]
-    report += _refused_elsewhere(history)
+    reasoning = {history.messages[index].id for index in history.foreign}  # the report has its values already
+    refused = history.refused.items()
+    report += [ReportEntry(unit, "dropped", reason) for unit, reason in refused if unit not in reasoning]
     if on_audit is not None:
         for entry, part in _audited(report, turns.values()):
             on_audit(_audit_record(entry, opener, history.value(entry.unit), part))
     vouched = objects_of(turns[response.id] for response in responses if response.authentic)
-    efforts = {id(turns[one.id]): one.place.effort for one in responses if one.place.effort}
+    # A client may have made up an effort.
+    efforts = {id(turns[one.id]): one.place.effort for one in responses if one.place.effort in EFFORTS}
     return History(
         tuple(_in_order(history, placed, efforts)),
         tuple(report),
@@ -156,7 +159,6 @@ def _audit_record(entry: ReportEntry, opener: EnvelopeReader, value: str, part: 
 
 
 def _binding(keys: KeyRing | None, thread: str | None, tenant: str) -> Binding | None:
-    """Return the binding that the values must have."""
     if keys is None:
         return None
     if thread is None:
@@ -166,14 +168,6 @@ def _binding(keys: KeyRing | None, thread: str | None, tenant: str) -> Binding |
             hint="Pass thread_id=, or the whole run input.",
         )
     return Binding(thread, tenant=tenant)
-
-
-def _refused_elsewhere(history: ClientHistory) -> Iterator[ReportEntry]:
-    """Yield values on answers and calls that may not be used; the report already has those of reasoning."""
-    reasoning = {history.messages[index].id for index in history.foreign}
-    for unit, reason in history.refused.items():
-        if unit not in reasoning:
-            yield ReportEntry(unit, "dropped", reason)
 
 
 def _places(history: ClientHistory, seen: Mapping[str, Position]) -> dict[str, Position]:
@@ -227,7 +221,7 @@ def _visible_position(history: ClientHistory, response: RecordedResponse) -> Pos
 
 
 def _in_order(
-    history: ClientHistory, placed: list[tuple[Position, Turn]], efforts: Mapping[int, str | None]
+    history: ClientHistory, placed: list[tuple[Position, Turn]], efforts: Mapping[int, Any]
 ) -> Iterator[HistoryItem]:
     """Yield turns and messages by position, with results directly after the turn that called.
 
@@ -249,24 +243,16 @@ def _in_order(
             elif (call_id := messages[index].answers) in results and call_id not in history.calls:
                 yield history.message(results.pop(call_id))  # without its call, a result stays where it is
             continue
-        if efforts:
-            yield from _change_of(efforts.get(id(turn)))
+        if efforts and (effort := efforts.get(id(turn))):
+            yield EffortChange(effort)
         yield _with_cut_calls(turn, cut & results.keys()) if cut else turn
         for part in turn.parts:
             if type(part) is ToolCallPart and part.id in results:
                 yield history.message(results.pop(part.id))
 
 
-def _change_of(effort: Any) -> Iterator[EffortChange]:
-    """Yield a change of the effort, which a client may have made up."""
-    if effort in EFFORTS:
-        yield EffortChange(effort)
-
-
 def _with_cut_calls(turn: Turn, cut: Set[str]) -> Turn:
     """Return the turn, marking the calls as incomplete that its run answered for that reason."""
-    if not any(isinstance(part, ToolCallPart) and part.id in cut for part in turn.parts):
-        return turn
     parts = (
         replace(part, status="incomplete") if isinstance(part, ToolCallPart) and part.id in cut else part
         for part in turn.parts

@@ -50,10 +50,7 @@ _FORBIDDEN = "item_reference"
 class Rebuilder(Struct):
     """Rebuilds the turns of one history, and notes what has been used of it.
 
-    Attributes:
-        history: The client's messages.
-        allow_file_ids: Whether values that are not encrypted may name objects stored at the provider.
-        report: The outcomes for the units.
+    With ``allow_file_ids``, values that are not encrypted may name objects stored at the provider.
     """
 
     history: ClientHistory
@@ -208,12 +205,8 @@ class Rebuilder(Struct):
 class _Work(Struct, gc=False):
     """A response under reconstruction.
 
-    Attributes:
-        client: The client's messages and calls.
-        origin: The producer of the response.
-        intake: What is taken of its values.
-        overlapping: The texts whose spans overlap.
-        withheld: Why server tool calls are left out with their results, by call ID.
+    ``overlapping`` has the texts whose spans overlap; ``withheld``, why server tool calls are left out with
+    their results, by call ID.
     """
 
     client: Rebuilder
@@ -384,12 +377,7 @@ def _native(work: _Work, unit: UnitRecord, part: NativeRecord) -> Part | None:
 
 def _intact(records: Iterable[OpaqueRecord]) -> tuple[Opaque, ...]:
     """Return the values that nothing changed on the way."""
-    kept = []
-    for record in records:
-        opaque = record.opaque()
-        if opaque is not None:
-            kept.append(opaque)
-    return tuple(kept)
+    return tuple([opaque for record in records if (opaque := record.opaque()) is not None])
 
 
 _REBUILDERS: dict[type, Callable[[_Work, UnitRecord, Any], Part | None]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ag_ui.core import AssistantMessage, Interrupt, ResumeEntry, RunAgentInput
 from msgspec import Struct
@@ -59,24 +59,8 @@ class Ending(Struct, frozen=True):
         return hint({"finishReason": self.finish_reason} | ({"finishDetails": told} if told else {}))
 
 
-class Frame(Protocol):
-    """Creates the first and last events, as wire JSON."""
-
-    def started(self, now: int | None) -> JSONObject:
-        """Return the first event."""
-
-    def finished(self, end: Ending) -> JSONObject:
-        """Return the last event of a successful run."""
-
-    def cancelled(self, end: Ending, *, begun: bool) -> JSONObject:
-        """Return the last event of a cancelled run."""
-
-    def failed(self, end: Ending, message: str, code: str | None) -> JSONObject:
-        """Return the last event of a failed run."""
-
-
 class RunFrame(Struct, frozen=True):
-    """The frame of a run.
+    """Creates the first and last events of a run, as wire JSON.
 
     Attributes:
         modern: Whether the client declares a protocol version, and thus supports the outcomes of 1.0.
@@ -87,21 +71,17 @@ class RunFrame(Struct, frozen=True):
     modern: bool
 
     def started(self, now: int | None) -> JSONObject:
-        """Return RUN_STARTED."""
         return wire_event(
             "RUN_STARTED", now, threadId=self.thread_id, runId=self.run_id, protocolVersion=PROTOCOL_VERSION
         )
 
     def finished(self, end: Ending) -> JSONObject:
-        """Return RUN_FINISHED."""
-        return self._finished(end, self._outcome(end))
-
-    def _outcome(self, end: Ending) -> JSONObject | None:
+        outcome: JSONObject | None = None
         if end.interrupts:
-            return {"type": "interrupt", "interrupts": list(end.interrupts)}
-        if end.pending and self.modern:
-            return {"type": "success", "pendingToolCallIds": list(end.pending)}
-        return None
+            outcome = {"type": "interrupt", "interrupts": list(end.interrupts)}
+        elif end.pending and self.modern:
+            outcome = {"type": "success", "pendingToolCallIds": list(end.pending)}
+        return self._finished(end, outcome)
 
     def _finished(self, end: Ending, outcome: JSONObject | None) -> JSONObject:
         return wire_event(
@@ -122,37 +102,35 @@ class RunFrame(Struct, frozen=True):
         return self.failed(end, CANCELLED_SENTENCE, CANCELLED_CODE)
 
     def failed(self, end: Ending, message: str, code: str | None) -> JSONObject:
-        """Return RUN_ERROR."""
         return wire_event("RUN_ERROR", end.now, message=message, code=code, usage=end.usage)
 
 
 class SubagentFrame(Struct, frozen=True):
-    """The frame of a subagent inside a run."""
+    """Creates those of a subagent inside a run."""
 
     id: str
     name: str
     parent_id: str | None = None
 
     def started(self, now: int | None) -> JSONObject:
-        """Return SUBAGENT_STARTED."""
         return self._event("STARTED", now, name=self.name, parentSubagentRunId=self.parent_id)
 
     def finished(self, end: Ending) -> JSONObject:
-        """Return SUBAGENT_FINISHED."""
         ids = [interrupt.id for interrupt in end.interrupts]
         outcome = {"type": "suspended", "interruptIds": ids} if ids else None
         return self._event("FINISHED", end.now, result=end.result, outcome=outcome)
 
     def cancelled(self, end: Ending, *, begun: bool) -> JSONObject:
-        """Return SUBAGENT_ERROR."""
         return self.failed(end, CANCELLED_SENTENCE, CANCELLED_CODE)
 
     def failed(self, end: Ending, message: str, code: str | None) -> JSONObject:
-        """Return SUBAGENT_ERROR."""
         return self._event("ERROR", end.now, message=message, code=code)
 
     def _event(self, step: str, now: int | None, **members: Any) -> JSONObject:
         return wire_event(f"SUBAGENT_{step}", now, None, self.id, **members)
+
+
+Frame: TypeAlias = RunFrame | SubagentFrame
 
 
 def usage_of(counts: Sequence[UsageDelta]) -> list[JSONObject] | None:

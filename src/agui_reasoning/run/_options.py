@@ -164,11 +164,10 @@ def run_settings(options: Mapping[str, Any]) -> RunSettings:
         from agui_reasoning.crypto import Binding
 
         EnvelopeWriter(settings.keys, Binding(""), settings.ttl_s, settings.pad_to)
-    check_allowed(settings.allow_reasoning_request)
+    _check_allowed(settings.allow_reasoning_request)
     if settings.client_instructions not in _CLIENT_INSTRUCTIONS:
-        raise _wrong(
-            f"Unknown `client_instructions`: {settings.client_instructions!r}.", 'Pass "keep" or "drop".'
-        )
+        problem = f"Unknown `client_instructions`: {settings.client_instructions!r}."
+        raise _wrong(problem, 'Pass "keep" or "drop".')
     if not isinstance(settings.limits, Limits):
         given = type(settings.limits).__name__
         raise _wrong(f"limits is {given}, not Limits.", "Pass agui_reasoning.Limits(…).")
@@ -233,18 +232,12 @@ class ReasoningRequest:
     display: Display | None = None
 
 
-def check_allowed(allow: AllowReasoningRequest) -> None:
-    """Reject bounds that are none.
-
-    Raises:
-        ConfigurationError: The value is neither a boolean nor two levels, the lower first (``wrong_option``).
-    """
+def _check_allowed(allow: AllowReasoningRequest) -> None:
     if allow is None or isinstance(allow, bool) or _are_bounds(allow):
         return
-    raise ConfigurationError(
+    raise _wrong(
         f"allow_reasoning_request is {allow!r}, not a boolean or two levels of effort.",
-        code="wrong_option",
-        hint=f'Pass True, or the lowest and the highest level, as ("low", "high"): {", ".join(EFFORTS)}.',
+        f'Pass True, or the lowest and the highest level, as ("low", "high"): {", ".join(EFFORTS)}.',
     )
 
 
@@ -302,9 +295,7 @@ def allowed_values(allow: AllowReasoningRequest, visibility: Visibility) -> dict
 
 def shown(visibility: Visibility, request: ReasoningRequest | None) -> Visibility:
     """Return the visibility of a run whose front end made a request."""
-    if request is None or request.display is None:
-        return visibility
-    return _VISIBILITIES[request.display]
+    return _VISIBILITIES[request.display] if request and request.display else visibility
 
 
 def _members(asked: Any) -> tuple[Effort | None, Display | None]:

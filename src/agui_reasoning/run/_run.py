@@ -111,14 +111,12 @@ class Run:
         """
         settings = run_settings(options)
         self.input, self._call_ids, self._is_checked = parse_input(run_input, settings.limits)
-        asked = read_request(
-            self.input.forwarded_props, settings.allow_reasoning_request, settings.visibility
-        )
-        self._reasoning_request = asked
+        allowed, visibility = settings.allow_reasoning_request, settings.visibility
+        self._reasoning_request = read_request(self.input.forwarded_props, allowed, visibility)
         dropped = self._drop_instructions() if settings.client_instructions == "drop" else 0
         keys = None if settings.keys is None else settings.keys._for_run()
-        visible, on_audit = shown(settings.visibility, asked), self._audited(settings.on_audit)
-        settings = replace(settings, keys=keys, visibility=visible, on_audit=on_audit)
+        visibility, on_audit = shown(visibility, self._reasoning_request), self._audited(settings.on_audit)
+        settings = replace(settings, keys=keys, visibility=visibility, on_audit=on_audit)
         modern = self.input.protocol_version is not None
         self._prepare(settings, RunFrame(self.input.thread_id, self.input.run_id, modern))
         if dropped:
@@ -161,14 +159,8 @@ class Run:
         return self.origin.model
 
     def __repr__(self) -> str:
-        named = {
-            "thread_id": self.input.thread_id,
-            "run_id": self.input.run_id,
-            "api": self.api,
-            "provider": self.provider,
-            "model": self.model,
-            "state": self._state,
-        }
+        named: dict[str, str | None] = {"thread_id": self.input.thread_id, "run_id": self.input.run_id}
+        named |= {"api": self.api, "provider": self.provider, "model": self.model, "state": self._state}
         members = (f"{name}={value!r}" for name, value in named.items() if value is not None)
         return f"Run({', '.join(members)})"
 
@@ -283,16 +275,12 @@ class Run:
             except Exception as error:
                 self._opened = error
                 raise
-            self._choose_effort(self._opened)
+            effort = self._reasoning_request and self._reasoning_request.effort
+            if effort and effort != self._opened.effort:
+                self._emitter.change_effort(effort)  # before the agent's own choice, which wins
         if isinstance(self._opened, Exception):
             raise self._opened
         return self._opened
-
-    def _choose_effort(self, restored: History) -> None:
-        """Note the effort that the front end asks for, before the agent's own choice, which wins."""
-        effort = self._reasoning_request and self._reasoning_request.effort
-        if effort and effort != restored.effort:
-            self._emitter.change_effort(effort)
 
     @property
     def resume(self) -> Mapping[str, ResumeEntry]:
@@ -543,15 +531,11 @@ class Run:
         return self._settings.now_ms() if self._settings.now_ms else None
 
     def _ending(self, **more: Any) -> Ending:
-        told = {} if self.visibility == "hidden" else _told(self._emitter)
-        return Ending(self._now(), usage_of(self._counts()), **told, **more)
+        emitter = self._emitter
+        if emitter.finish_reason and self.visibility != "hidden":
+            more |= {"finish_reason": emitter.finish_reason, "finish_details": emitter.finish_details}
+        return Ending(self._now(), usage_of(self._counts()), **more)
 
     def _counts(self) -> list[UsageDelta]:
         """Return the token counts of the run and its subagents."""
         return [*self._emitter.usage, *chain.from_iterable(map(Run._counts, self._subagents))]
-
-
-def _told(emitter: BaseEmitter) -> dict[str, Any]:
-    """Return what the client learns about the end of the last response."""
-    reason = emitter.finish_reason
-    return {"finish_reason": reason, "finish_details": emitter.finish_details} if reason else {}

@@ -219,7 +219,9 @@ def _sse_texts(data: bytes) -> Iterator[str]:
 def _json_values(data: bytes) -> Iterator[tuple[int, Any]]:
     """Yield values, each with the offset at which it begins."""
     text, bad_byte = _decode(data.removeprefix(BOM_UTF8))
-    for number, (start, value) in enumerate(_scan_all(text), 1):
+    begin = skip_blank(text, 0)
+    scan_all = _scan_array if text.startswith("[", begin) else _scan_sequence
+    for number, (start, value) in enumerate(scan_all(text, begin), 1):
         if isinstance(value, Malformed):
             if bad_byte is not None:  # the text was cut there, so the parser's error is meaningless
                 break
@@ -237,13 +239,8 @@ def _decode(data: bytes) -> tuple[str, int | None]:
         return data[: error.start].decode(), error.start
 
 
-def _scan_all(text: str) -> Iterator[tuple[int, Any]]:
-    """Yield values until the text ends; the caller stops at the first `Malformed`."""
-    start = skip_blank(text, 0)
-    return _scan_array(text, start) if text.startswith("[", start) else _scan_sequence(text, start)
-
-
 def _scan_sequence(text: str, at: int) -> Iterator[tuple[int, Any]]:
+    """Yield values until the text ends; the caller stops at the first `Malformed`."""
     while at < len(text):
         value, end = scan(text, at)
         yield at, value
