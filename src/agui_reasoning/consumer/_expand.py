@@ -7,7 +7,7 @@ item.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -38,22 +38,23 @@ class _ChunkForm(Struct, frozen=True):
     fixed: Mapping[str, str] = {}
 
 
+def _form(
+    noun: str, family: str, id: str = "messageId", *, content: str = "CONTENT", **rest: Any
+) -> _ChunkForm:
+    return _ChunkForm(noun, id, f"{family}_START", f"{family}_{content}", f"{family}_END", **rest)
+
+
 _FORMS: Final[dict[str, _ChunkForm]] = {
-    "TEXT_MESSAGE_CHUNK": _ChunkForm(
-        *("text message", "messageId"),
-        *("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"),
-        settled={"role": "assistant", "name": None},
-    ),
-    "TOOL_CALL_CHUNK": _ChunkForm(
-        *("tool call", "toolCallId", "TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END"),
+    "TEXT_MESSAGE_CHUNK": _form("text message", "TEXT_MESSAGE", settled={"role": "assistant", "name": None}),
+    "TOOL_CALL_CHUNK": _form(
+        "tool call",
+        "TOOL_CALL",
+        "toolCallId",
+        content="ARGS",
         needs=("toolCallId", "toolCallName"),
         settled={"toolCallName": None, "parentMessageId": None},
     ),
-    "REASONING_MESSAGE_CHUNK": _ChunkForm(
-        *("reasoning message", "messageId"),
-        *("REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END"),
-        fixed={"role": "reasoning"},
-    ),
+    "REASONING_MESSAGE_CHUNK": _form("reasoning message", "REASONING_MESSAGE", fixed={"role": "reasoning"}),
 }
 
 _ALL_LANES: Final = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
