@@ -21,7 +21,7 @@ from ag_ui.core import Event
 
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.cli._app import complete_api
-from agui_reasoning.cli._console import stdout_console
+from agui_reasoning.cli._console import new_console
 from agui_reasoning.cli._output import put, put_json, warn
 from agui_reasoning.cli._screen import Screen
 from agui_reasoning.consumer import Conversation
@@ -306,7 +306,7 @@ def _chosen(api: str | None) -> list[str]:
 
 def _show(playbacks: Iterable[Playback], verbose: bool) -> list[Playback]:
     """Show each conversation as soon as it has been played: in full, or what a screen holds."""
-    screen = Screen(stdout_console(), lambda: time.sleep(_PAUSE_S))
+    screen = Screen(new_console(), lambda: time.sleep(_PAUSE_S))
     played: list[Playback] = []
     for playback in playbacks:
         if not played:

@@ -34,7 +34,7 @@ from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, DecodeError, RemoteProtocolError
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers import API_IDS, Decoder, decoder
-from agui_reasoning.replay import exchange_api, payloads
+from agui_reasoning.replay import exchange_api, is_whole, payloads
 from agui_reasoning.request import ProviderRequest, build_request
 from agui_reasoning.run import Run
 from agui_reasoning.wire import SSEEncoder, iter_payloads
@@ -72,15 +72,15 @@ def encode(
     """
     source = read_source(read_file(file))
     if api == OPENHANDS:
-        _FORMS[as_json](_of_openhands(source.payloads, _run_input(thread, run)), EscapedBytes())
-        return
-    provider, model = provider or source.provider, model or source.model
-    decode = decoder(_api(api or source.api), provider=provider, model=model)
-    frame = Run(
-        _run_input(thread, run), api=decode.api, provider=decode.provider, model=model, on_warning=warn
-    )
-    batches = encode_payloads(source.payloads, decode, frame, whole=source.whole)
-    _FORMS[as_json](batches, EscapedBytes())
+        batches = _of_openhands(source.payloads, _run_input(thread, run))
+    else:
+        provider, model = provider or source.provider, model or source.model
+        decode = decoder(_api(api or source.api), provider=provider, model=model)
+        frame = Run(
+            _run_input(thread, run), api=decode.api, provider=decode.provider, model=model, on_warning=warn
+        )
+        batches = encode_payloads(source.payloads, decode, frame, whole=source.whole)
+    (_write_json if as_json else _write_sse)(batches, EscapedBytes())
 
 
 def _of_openhands(payloads: Iterable[Any], run_input: dict[str, Any]) -> Iterator[list[Event]]:
@@ -210,9 +210,6 @@ def _json(event: Event) -> bytes:
     return SSEEncoder().encode(event).removeprefix(b"data: ").rstrip(b"\n")
 
 
-_FORMS = {False: _write_sse, True: _write_json}
-
-
 # -- input
 
 
@@ -240,20 +237,12 @@ def read_source(data: bytes) -> Source:
     single = _single_object(data)
     if single is None:
         return Source(iter_payloads(data))
-    if "type" not in single and isinstance(single.get("events"), list):
-        return _recording(single, payloads(single), whole=False)
-    if "type" not in single and "response" in single:
-        return _recording(single, [single["response"]], whole=True)
-    return Source([single], whole=any(single.get(key) == value for key, value in _WHOLE))
-
-
-def _recording(exchange: dict[str, Any], payloads: Iterable[Any], *, whole: bool) -> Source:
-    provider, model = (_name(exchange.get(key)) for key in ("provider", "model"))
-    return Source(payloads, whole, exchange_api(exchange), provider, model)
-
-
-def _name(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+    whole = is_whole(single)
+    if "type" in single or (whole and "response" not in single):
+        return Source([single], whole=any(single.get(key) == value for key, value in _WHOLE))
+    given = [single["response"]] if whole else payloads(single)
+    names = (name if isinstance(name := single.get(key), str) else None for key in ("provider", "model"))
+    return Source(given, whole, exchange_api(single), *names)
 
 
 def _single_object(data: bytes) -> dict[str, Any] | None:

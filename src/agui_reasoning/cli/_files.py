@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from agui_reasoning.cli._output import EscapedBytes
@@ -214,9 +213,7 @@ class FileSink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Clean up."""
 
     def keep(self, data: bytes) -> None:
@@ -268,9 +265,7 @@ class Rewrite(FileSink):
         if not stat.S_ISREG(self._before.st_mode):
             raise self._unwritable("it is not a regular file")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Remove an incomplete new file."""
         if self._file is not None:
             with suppress(OSError):  # closing flushes, which fails on a full disk

@@ -303,9 +303,9 @@ class Page:
     def __init__(self) -> None:
         from rich.text import Text
 
-        from agui_reasoning.cli._console import stdout_console
+        from agui_reasoning.cli._console import new_console
 
-        self._console = stdout_console()
+        self._console = new_console()
         self._text: Text = Text()
 
     def usage(self, line: str) -> None:
@@ -386,9 +386,7 @@ def group_help(context: Any) -> str:
         page.rows(
             [(f"{name:<{width}}", spec.summary) for name, spec in COMMANDS.items() if spec.group == group]
         )
-    _add_options(page, context)
-    page.heading("Exit codes")
-    page.rows([(str(code), text) for code, text in EXIT_CODES.items()])
+    _add_reference(page, context, EXIT_CODES)
     page.paragraphs("'agui-reasoning COMMAND --help' shows the options of a command, with examples.")
     return page.render()
 
@@ -400,9 +398,7 @@ def command_help(name: str, context: Any) -> str:
     page.paragraphs(context.command.help)
     page.heading("Examples")
     page.examples((example.does, example.line) for example in COMMANDS[name].examples)
-    _add_options(page, context)
-    page.heading("Exit codes")
-    page.rows([(str(code), text) for code, text in exit_codes(name).items()])
+    _add_reference(page, context, exit_codes(name))
     return page.render()
 
 
@@ -432,8 +428,9 @@ def options(context: Any) -> dict[str, list[tuple[str, str]]]:
     return dict(sorted(sections.items(), key=lambda section: section[0] == _OPTIONS))
 
 
-def _add_options(page: Page, context: Any) -> None:
-    for title, rows in options(context).items():
+def _add_reference(page: Page, context: Any, codes: Mapping[int, str]) -> None:
+    exits = [(str(code), text) for code, text in codes.items()]
+    for title, rows in (*options(context).items(), ("Exit codes", exits)):
         page.heading(title)
         page.rows(rows)
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 # The default status is 2, for unreadable input and usage errors. These errors mean that the input is invalid.
 _BROKEN = (ProviderError, LocalProtocolError, RemoteProtocolError)
-_CUT = "truncated_stream"
 _UNREADABLE = frozenset({"bad_json", "bad_utf8", "bad_frame", "frame_too_large"})
 
 _DELAY_S: Final = 1.0
@@ -92,17 +91,11 @@ class EscapedBytes:
         sys.stdout.buffer.flush()
 
 
-def exit_status(error: AGUIReasoningError) -> int:
-    """Return the exit status: 1 if the input breaks the protocol, 2 if it cannot be used."""
-    if error.code in _UNREADABLE:
-        return 2
-    return 1 if error.code == _CUT or isinstance(error, _BROKEN) else 2
-
-
 def complain(error: AGUIReasoningError) -> int:
-    """Write an error as one line and return the exit status."""
+    """Write an error as one line; return the exit status: 1 if the input breaks the protocol, else 2."""
     tell("error", f"{error} [{error.code}]")
-    return exit_status(error)
+    is_broken = isinstance(error, _BROKEN) and error.code not in _UNREADABLE
+    return 1 if is_broken or error.code == "truncated_stream" else 2
 
 
 def point_out(code: str) -> None:
@@ -158,15 +151,15 @@ class ProgressBar:
         """Draw the bar from now on, unless it has ended."""
         from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn
 
-        from agui_reasoning.cli._console import stderr_console
+        from agui_reasoning.cli._console import new_console
 
-        console = stderr_console()
-        columns = [TextColumn(self._label, markup=False), BarColumn(), TaskProgressColumn()]
+        console = new_console(stderr=True)
         sizes = [DownloadColumn()] if self._in_bytes else []
+        columns = [TextColumn(self._label, markup=False), BarColumn(), TaskProgressColumn(), *sizes]
         with self._lock:
             if self._ended or not console.is_terminal:
                 return
-            bar = Progress(*columns, *sizes, console=console, transient=True, redirect_stdout=False)
+            bar = Progress(*columns, console=console, transient=True, redirect_stdout=False)
             bar.add_task(self._label, total=self._total, completed=self._done)  # type: ignore[arg-type]
             bar.start()
             self._progress = bar

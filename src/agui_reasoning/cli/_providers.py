@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from agui_reasoning.cli._app import PolicyFile, complete_api, complete_provider
-from agui_reasoning.cli._console import stdout_console
+from agui_reasoning.cli._console import new_console
 from agui_reasoning.cli._output import put_json
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
@@ -101,7 +101,7 @@ def _known(own: Sequence[EchoRule], api: str | None) -> list[str]:
 
 
 def _show(rule: EchoRule) -> None:
-    console = stdout_console()
+    console = new_console()
     head = f"{rule.api} · {', '.join(rule.provider)}"
     console.print(f"{head}  {rule.status}", style="bold", soft_wrap=True)
     lines = [

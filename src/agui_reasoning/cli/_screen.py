@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from ag_ui.core import Event
@@ -90,27 +91,20 @@ def event_rows(events: Iterable[Event]) -> list[Row]:
     """Return the events as rows, indented by nesting."""
     rows: list[Row] = []
     depth = 0
-    for group in _grouped(events):
+    for _, numbered in groupby(enumerate(events), _row_of):
+        group = [event for _, event in numbered]
         kind = group[0].type.value
         depth -= kind.endswith(("_END", "_FINISHED"))
-        rows.append(Row(kind, short(_entity(group[0])), _ABOUT.get(kind, _nothing)(group), depth))
+        what = _ABOUT[kind](group) if kind in _ABOUT else ""
+        rows.append(Row(kind, short(_entity(group[0])), what, depth))
         depth += kind.endswith(("_START", "_STARTED"))
     return rows
 
 
-def _grouped(events: Iterable[Event]) -> Iterator[list[Any]]:
-    group: list[Any] = []
-    for event in events:
-        if group and not (event.type.value in _DELTAS and _same_message(group[-1], event)):
-            yield group
-            group = []
-        group.append(event)
-    if group:
-        yield group
-
-
-def _same_message(before: Event, event: Event) -> bool:
-    return before.type == event.type and _entity(before) == _entity(event)
+def _row_of(numbered: tuple[int, Any]) -> object:
+    """Return a value that is the same for the events of one row."""
+    number, event = numbered
+    return (event.type, _entity(event)) if event.type.value in _DELTAS else number
 
 
 def _entity(event: Any) -> str:
@@ -121,10 +115,6 @@ def _entity(event: Any) -> str:
 def short(identifier: str) -> str:
     """Shorten an ID in the middle, so that IDs with the same prefix stay distinct."""
     return identifier if len(identifier) <= 11 else f"{identifier[:6]}…{identifier[-4:]}"
-
-
-def _nothing(group: Sequence[Any]) -> str:
-    return ""
 
 
 def _about_deltas(group: Sequence[Any]) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -83,21 +82,6 @@ BASE_URLS: Final[Mapping[tuple[str, str], str]] = {
 """Base URLs to suggest for ``serve --base-url``, in the form that the vendor's SDK takes them."""
 
 
-class VisibilityChoice(StrEnum):
-    """The choices of ``--visibility``."""
-
-    full = "full"
-    summary = "summary"
-    hidden = "hidden"
-
-
-class InstructionsChoice(StrEnum):
-    """The choices of ``--client-instructions``."""
-
-    keep = "keep"
-    drop = "drop"
-
-
 def serve(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")
@@ -153,9 +137,9 @@ def serve(
         ),
     ] = True,
     visibility: Annotated[
-        VisibilityChoice,
+        Literal["full", "summary", "hidden"],
         _of_reasoning(metavar="full|summary|hidden", help="How much of the reasoning is shown."),
-    ] = VisibilityChoice.full,
+    ] = "full",
     keys_env: KeysEnv = DEFAULT_VARIABLE,
     policy: PolicyFile = None,
     steps: Annotated[bool, _of_reasoning("--steps", help="Emit STEP events around reasoning.")] = False,
@@ -173,12 +157,12 @@ def serve(
         bool, _of_callers("--allow-file-ids", help="Let callers refer to files stored at the provider.")
     ] = False,
     client_instructions: Annotated[
-        InstructionsChoice,
+        Literal["keep", "drop"],
         _of_callers(
             metavar="keep|drop",
             help="What happens to messages of callers with the roles system and developer.",
         ),
-    ] = InstructionsChoice.keep,
+    ] = "keep",
     allow_reasoning_request: Annotated[
         str | None,
         _of_callers(
@@ -228,17 +212,15 @@ def serve(
         if _is_provider(given, upstream)
         else _replay(spec, delay_ms / 1000)
     )
-    keys = _keys(
-        keys_env, keys_file, shows_all=visibility is VisibilityChoice.full and not allow_reasoning_request
-    )
+    keys = _keys(keys_env, keys_file, shows_all=visibility == "full" and not allow_reasoning_request)
     app = create_app(
         chosen,
         stages=(Steps(),) if steps else (),
         allow_file_ids=allow_file_ids,
-        client_instructions=client_instructions.value,
+        client_instructions=client_instructions,
         allow_reasoning_request=_allowed(allow_reasoning_request),
         starts_in_reasoning=starts_in_reasoning,
-        visibility=visibility.value,
+        visibility=visibility,
         keys=keys,
         policy=policy or (),
         allowed_hosts=[host, *(allow_host or ())],

@@ -167,12 +167,10 @@ class _Translation:
         if _SSE.match(start):
             self._form = "sse"
             return SSERewriter(self._translator, on_events=self._on_events, max_frame_bytes=_MAX_EVENT_BYTES)
-        if start.lstrip().startswith(b"["):
-            self._form = "json_array"
-            return ArrayRewriter(
-                self._translator, on_events=self._on_events, max_value_bytes=_MAX_EVENT_BYTES
-            )
-        return LinesRewriter(self._translator, on_events=self._on_events, max_value_bytes=_MAX_EVENT_BYTES)
+        is_array = start.lstrip().startswith(b"[")
+        self._form = "json_array" if is_array else "json_lines"
+        make = ArrayRewriter if is_array else LinesRewriter
+        return make(self._translator, on_events=self._on_events, max_value_bytes=_MAX_EVENT_BYTES)
 
     def _put(self, data: bytes, sink: FileSink) -> None:
         changed = self._rewriter is not None and self._rewriter.changed
@@ -371,9 +369,9 @@ def _quoted(path: bytes) -> bytes:
 
 
 def _show_diff(path: str, diff: bytes) -> None:
-    from agui_reasoning.cli._console import stdout_console  # needs Rich, which streams do not
+    from agui_reasoning.cli._console import new_console  # needs Rich, which streams do not
 
-    console = stdout_console()
+    console = new_console()
     if not console.is_terminal:
         put_exact(diff)  # for `patch`, which needs every byte
         shown = diff.decode("utf-8", "replace").replace("\r\n", "\n")
