@@ -69,7 +69,7 @@ class Repair:
         kind = faults.type_of(event)
         if kind in ("RUN_STARTED", *_TERMINAL):
             self._forget()
-        family, verb = _split(kind)
+        family, _, verb = kind.rpartition("_")
         key = _key(family, event)
         if key is not None and verb in ("START", "STARTED"):
             self._reported.pop(key, None)
@@ -92,8 +92,9 @@ class Repair:
         Returns:
             Whether to report it, because it does not follow from a reported one.
         """
-        family, verb = _split(faults.type_of(event))
-        key = _key(family, event) or (faults.type_of(event), "")
+        kind = faults.type_of(event)
+        family, _, verb = kind.rpartition("_")
+        key = _key(family, event) or (kind, "")
         is_new = self._is_new(error, family, key)
         _MENDS[error.code](self, event, family, verb, key)
         return is_new
@@ -143,8 +144,7 @@ class Repair:
         if event.get("type") == "RUN_STARTED":
             self._imply_run()
         elif event.get("type") == "RUN_FINISHED":
-            self._take({"type": "RUN_ERROR", "message": ""})
-            self._forget()
+            self._end_run(event, family, verb, key)
         elif family not in _FAMILIES or verb not in ("START", "STARTED", *_ENDS):
             return
         elif key[0] != family:
@@ -164,8 +164,7 @@ class Repair:
 
     def _run_order(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
         if event["type"] == "RUN_STARTED":
-            self._take({"type": "RUN_ERROR", "message": ""})
-            self._forget()
+            self._end_run(event, family, verb, key)
             self._retry(event)
         elif event["type"] not in _TERMINAL:
             self._imply_run()
@@ -173,7 +172,7 @@ class Repair:
             if error is not None and error.code != "run_order":
                 self.mend(event, error)
 
-    def _left_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
+    def _end_run(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
         self._take({"type": "RUN_ERROR", "message": ""})
         self._forget()
 
@@ -193,17 +192,12 @@ _MENDS: Final[dict[str, Callable[[Repair, JSONObject, str, str, _Key], None]]] =
     "subagent_order": Repair._subagent,
     "malformed_event": Repair._malformed,
     "run_order": Repair._run_order,
-    "left_open": Repair._left_open,
+    "left_open": Repair._end_run,
     "owner_mismatch": Repair._owner,
     "chunk_conflict": Repair._chunk_conflict,
     "chunk_without_id": Repair._drop,
     "chunk_ambiguous": Repair._drop,
 }
-
-
-def _split(kind: str) -> tuple[str, str]:
-    family, _, verb = kind.rpartition("_")
-    return family, verb
 
 
 def _key(family: str, event: Mapping[str, Any]) -> _Key | None:

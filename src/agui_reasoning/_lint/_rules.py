@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from agui_reasoning._lint._leaks import unchecked_parts
 from agui_reasoning._strict_json import JSONObject
@@ -67,9 +67,14 @@ class RunLints:
         self._find_repeats(texts)
         self._find_copies(texts)
         if event is not None and texts and not self._values and self._wants_values(event):
-            self._report_missing(self._thoughts[next(iter(texts))])
+            message = "The run has reasoning, but no encrypted value to return to the provider."
+            remedy = "Send the provider's signature or encrypted content as REASONING_ENCRYPTED_VALUE."
+            self.report(self._thoughts[next(iter(texts))], Notice("missing_value", message, remedy))
         if self._thoughts and not texts and any(map(_is_signed, self._values)):
-            self._report_omitted(self._thoughts[next(iter(self._thoughts))])
+            message = "The run has signed reasoning, but no text of it to show."
+            remedy = 'Ask the provider for it: for Claude, set `display` of `thinking` to "summarized".'
+            index = next(iter(self._thoughts.values()))
+            self.report(index, Notice("reasoning_without_text", message, remedy))
 
     # -- collecting
 
@@ -122,8 +127,7 @@ class RunLints:
 
     def _text(self, name: str) -> str:
         held = self.history.get(name)
-        text = None if held is None else held.read_text()
-        return "" if text is None else text.strip()
+        return "" if held is None else (held.read_text() or "").strip()
 
     def _find_repeats(self, texts: Mapping[str, str]) -> None:
         first: dict[tuple[Any, int, str], str] = {}
@@ -151,16 +155,6 @@ class RunLints:
         if not named:
             return self._calls
         return any(_wants_values(usage["provider"], usage.get("model")) for usage in named)
-
-    def _report_missing(self, index: int) -> None:
-        message = "The run has reasoning, but no encrypted value to return to the provider."
-        remedy = "Send the provider's signature or encrypted content as REASONING_ENCRYPTED_VALUE."
-        self.report(index, Notice("missing_value", message, remedy))
-
-    def _report_omitted(self, index: int) -> None:
-        message = "The run has signed reasoning, but no text of it to show."
-        remedy = 'Ask the provider for it: for Claude, set `display` of `thinking` to "summarized".'
-        self.report(index, Notice("reasoning_without_text", message, remedy))
 
 
 def _is_signed(value: str) -> bool:
@@ -224,11 +218,6 @@ def _response_of(entity: Mapping[str, Any]) -> str | None:
     return response if isinstance(response, str) else None
 
 
-ReportNotice: TypeAlias = Callable[[int, Notice], None]
-
-_OWN_VERSION: Final = "Set `protocolVersion` to the version you emit."
-
-
 @dataclass(slots=True)
 class _RunSeen:
     """Facts about the current run."""
@@ -249,7 +238,7 @@ class Lints:
     """
 
     reducer: Reducer
-    report: ReportNotice
+    report: Callable[[int, Notice], None]
     _run: _RunSeen = field(default_factory=_RunSeen)
     _whole: RunLints = field(init=False)
     _chunk: bool = False
@@ -319,15 +308,13 @@ class Lints:
         self._end_run()
         if "protocolVersion" not in event:
             message = "RUN_STARTED does not declare a protocol version."
-            self.report(index, Notice("missing_version", message, _OWN_VERSION))
+            remedy = "Set `protocolVersion` to the version you emit."
+            self.report(index, Notice("missing_version", message, remedy))
         for message in event.get("input", {}).get("messages", ()):
             self._arrived_message(message)
 
-    def _run_finished(self, event: JSONObject, index: int) -> None:
-        self._end_run(event)
-
-    def _run_failed(self, event: JSONObject, index: int) -> None:
-        self._end_run()
+    def _run_ended(self, event: JSONObject, index: int) -> None:
+        self._end_run(event if event["type"] == "RUN_FINISHED" else None)
 
     def _end_run(self, finished: JSONObject | None = None) -> None:
         self._whole.finish(finished)
@@ -393,7 +380,13 @@ class Lints:
         name, subtype = event["entityId"], event["subtype"]
         members = self._holder(subtype, name)
         if members is None:
-            self._homeless_value(subtype, name, index)
+            if subtype == "message" and name in self._spans and self.reducer.history.get(name) is None:
+                quoted_id = quoted(name)
+                message = f"The value names the span {quoted_id}; spans are not stored, so the value is lost."
+                remedy = "Name the reasoning message in the span; open an empty one if there is no text."
+                self.report(index, Notice("stored_on_span", message, remedy))
+            else:
+                self._homeless.setdefault((subtype, name), index)
             return
         held = members.get("encryptedValue")
         if held not in (None, event["encryptedValue"]) and not _grows(held, event["encryptedValue"]):
@@ -410,15 +403,6 @@ class Lints:
             return None if call is None else call.members
         record = self.reducer.history.get(name)
         return None if record is None or record.role == "activity" else record.members
-
-    def _homeless_value(self, subtype: str, name: str, index: int) -> None:
-        if subtype == "message" and name in self._spans and self.reducer.history.get(name) is None:
-            quoted_id = quoted(name)
-            message = f"The value names the span {quoted_id}; spans are not stored, so the value is lost."
-            remedy = "Name the reasoning message in the span; open an empty one if there is no text."
-            self.report(index, Notice("stored_on_span", message, remedy))
-        else:
-            self._homeless.setdefault((subtype, name), index)
 
     def _arrived(self, subtype: str, name: str) -> None:
         """Report an earlier value for an entity that only now exists."""
@@ -458,16 +442,16 @@ class Lints:
 
     def _find_renamed(self, snapshot: dict[str, JSONObject], index: int) -> None:
         answered = {one["toolCallId"]: name for name, one in snapshot.items() if one["role"] == "tool"}
-        renamed = [call for call, name in answered.items() if self._is_renamed(call, name, snapshot)]
+        renamed = [
+            call
+            for call, name in answered.items()
+            if (streamed := self._results.get(call, name)) != name and streamed not in snapshot
+        ]
         if renamed:
             calls = faults.listed([*map(quoted, renamed)])
             message = f"The snapshot gives the result of {calls} another message ID."
             remedy = "Use the messageId of TOOL_CALL_RESULT for the tool message in snapshots."
             self.report(index, Notice("result_renamed", message, remedy))
-
-    def _is_renamed(self, call_id: str, name: str, snapshot: dict[str, JSONObject]) -> bool:
-        streamed = self._results.get(call_id, name)
-        return streamed != name and streamed not in snapshot
 
 
 def _lost(record: HeldMessage, snapshot: dict[str, JSONObject]) -> list[str]:
@@ -491,8 +475,8 @@ def _grows(held: str, value: str) -> bool:
 
 _LINTS: Final[dict[str, Callable[[Lints, JSONObject, int], None]]] = {
     "RUN_STARTED": Lints._run_started,
-    "RUN_FINISHED": Lints._run_finished,
-    "RUN_ERROR": Lints._run_failed,
+    "RUN_FINISHED": Lints._run_ended,
+    "RUN_ERROR": Lints._run_ended,
     "REASONING_START": Lints._span,
     "REASONING_END": Lints._span,
     "REASONING_MESSAGE_START": Lints._message_start,

@@ -198,16 +198,13 @@ def choose(exchanges: Sequence[Exchange], speakers: Iterable[Speaker]) -> Exchan
         exchanges: The exchanges, as returned by `sequence`.
         speakers: The speakers of the conversation, in order.
     """
-    position = _position(list(speakers))
+    spoken = list(speakers)
+    position = 0
+    if spoken[-1:] == ["tool"]:
+        position = 1
+    elif spoken[-1:] == ["user"] and "model" in spoken[spoken.index("user") :]:  # a greeting is no answer
+        position = 2
     return exchanges[position] if position < len(exchanges) else exchanges[0]
-
-
-def _position(speakers: list[Speaker]) -> int:
-    if speakers[-1:] == ["tool"]:
-        return 1
-    # A greeting by the assistant is not an answer.
-    first_question = speakers.index("user") if "user" in speakers else len(speakers)
-    return 2 if speakers[-1:] == ["user"] and "model" in speakers[first_question:] else 0
 
 
 # -- exchanges

@@ -219,20 +219,14 @@ def compare(given: Iterable[Entry], returned: Iterable[Entry]) -> Iterator[Check
     remaining = required_values(returned)
     start = 0
     for entry in required_values(given):
-        positions = (
-            position for position in range(start, len(remaining)) if _same(remaining[position], entry)
-        )
-        if (position := next(positions, None)) is None:
+        try:
+            start = [(one.kind, one.value) for one in remaining].index((entry.kind, entry.value), start)
+        except ValueError:
             yield checked_value(entry, None, unchanged=False)
         else:
-            start = position
-            yield checked_value(entry, remaining.pop(position).path, unchanged=True)
+            yield checked_value(entry, remaining.pop(start).path, unchanged=True)
     for entry in remaining:
         yield checked_value(entry, entry.path, unchanged=False)
-
-
-def _same(one: Entry, other: Entry) -> bool:
-    return (one.kind, one.value) == (other.kind, other.value)
 
 
 def required_values(entries: Iterable[Entry]) -> list[Entry]:
@@ -344,7 +338,8 @@ def _anthropic(payloads: Iterator[JSONObject]) -> JSONObject:
 def _bedrock(payloads: Iterator[JSONObject]) -> JSONObject:
     blocks: dict[Any, JSONObject] = {}
     for payload in payloads:
-        event = payload if "contentBlockIndex" in payload else next(filter(_is_object, payload.values()), {})
+        objects = (member for member in payload.values() if isinstance(member, dict))
+        event = payload if "contentBlockIndex" in payload else next(objects, {})
         blocks |= enumerate((event.get("message") or {}).get("content") or ())
         block = blocks.setdefault(event.get("contentBlockIndex"), {})
         block |= event.get("start") or {}
@@ -354,10 +349,6 @@ def _bedrock(payloads: Iterator[JSONObject]) -> JSONObject:
         if "redactedContent" not in piece:
             _grow(reasoning.setdefault("reasoningText", {}), piece, "text", "signature")
     return {"messages": [{"role": "assistant", "content": list(blocks.values())}]}
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
 
 
 def _gemini(payloads: Iterator[JSONObject]) -> JSONObject:
