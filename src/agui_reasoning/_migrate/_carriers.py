@@ -166,8 +166,9 @@ class _Carriers:
     def _owner(self, scope: CodeScope) -> cst.ClassDef | None:
         """Return the class of a method with ``self``."""
         owner = self._facts.parent(self._facts.parent(scope))
-        is_method = isinstance(scope, cst.FunctionDef) and _has_self(scope)
-        return owner if is_method and isinstance(owner, cst.ClassDef) else None
+        first = scope.params.params[:1] if isinstance(scope, cst.FunctionDef) else ()
+        has_self = any(parameter.name.value == "self" for parameter in first)
+        return owner if has_self and isinstance(owner, cst.ClassDef) else None
 
     def _give_attribute(self, name: str, owner: cst.ClassDef, group: Sequence[_Use]) -> None:
         if {use.step for use in group} >= {"start", "end"} and self._keeps_state(owner):
@@ -191,10 +192,6 @@ class _Carriers:
                 for target in targets(node.body, self._facts.module)
             )
         )
-
-
-def _has_self(method: cst.FunctionDef) -> bool:
-    return any(parameter.name.value == "self" for parameter in method.params.params[:1])
 
 
 def _can_assign(group: Sequence[_Use]) -> bool:

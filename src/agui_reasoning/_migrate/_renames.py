@@ -205,9 +205,11 @@ def rewrite_imports(session: Session) -> frozenset[str]:
     old: set[str] = set()
     taken = _taken_names(session.facts)
     for node in session.facts.of_type(cst.ImportFrom):
+        module = module_of(node)
         if isinstance(node.names, cst.ImportStar):
-            _report_star(session, node)
-        elif not CORE.match(module_of(node)):
+            if CORE.match(module) and not session.facts.names.isdisjoint({*BY_CLASS, *BY_TYPE}):
+                session.find(node, "star_import", f"Everything is imported from {module}.")
+        elif not CORE.match(module):
             _report_others(session, node)
         else:
             old |= _rewrite(session, node, taken)
@@ -246,19 +248,13 @@ def _taken_names(facts: Facts) -> set[str]:
     """Return the new names that refer to something else in the file."""
     taken = set()
     for node in _named(facts, _NEW_CLASSES):
-        statement = facts.above(node, cst.ImportFrom)
-        if statement is not None:
+        if (statement := facts.above(node, cst.ImportFrom)) is not None:
             is_core = CORE.match(module_of(statement)) is not None
         else:
             is_core = not facts.qualified(node) or facts.core(node) == node.value
-        taken |= set() if is_core else {node.value}
+        if not is_core:
+            taken.add(node.value)
     return taken
-
-
-def _report_star(session: Session, node: cst.ImportFrom) -> None:
-    module = module_of(node)
-    if CORE.match(module) and not session.facts.names.isdisjoint({*BY_CLASS, *BY_TYPE}):
-        session.find(node, "star_import", f"Everything is imported from {module}.")
 
 
 def _report_others(session: Session, node: cst.ImportFrom) -> None:
@@ -310,15 +306,12 @@ def _rewrite_type(session: Session, references: References, node: cst.SimpleStri
 
 def _report_types(session: Session, node: cst.CSTNode, text: str) -> None:
     found = TYPE_NAME.search(text)
-    if _is_prefix(session, node, text) or (found and (text == found[0] or _QUOTED.search(text))):
+    call = session.facts.parent(session.facts.parent(node))
+    is_prefix = text == "THINKING" and called(call) == "startswith"
+    if is_prefix or (found and (text == found[0] or _QUOTED.search(text))):
         session.find(node, "unclear_use", f"A string contains {found[0] if found else text}.")
     elif found:
         session.find(node, "string_mentioned", f"A string mentions {found[0]}.")
-
-
-def _is_prefix(session: Session, node: cst.CSTNode, text: str) -> bool:
-    call = session.facts.parent(session.facts.parent(node))
-    return text == "THINKING" and called(call) == "startswith"
 
 
 # -- classes

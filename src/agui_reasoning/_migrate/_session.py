@@ -93,8 +93,11 @@ class Facts:
         self.nodes = list(walk(self.module))
         self.names = {node.value for node in self.of_type(cst.Name)}
         self._known = {*BY_CLASS, *BY_TYPE, *self._imported_from_core()}
-        self._types: set[tuple[cst.CSTNode | None, str]] = set()
-        self._read_names_of_types()
+        self._types: set[tuple[cst.CSTNode | None, str]] = set()  # the local variables that hold types
+        for node in self.nodes:
+            for target, value in _assigned(node):
+                if isinstance(target, cst.Name) and self.is_type(value):
+                    self._types.add((self.above(target, cst.FunctionDef), target.value))
 
     def of_type(self, kind: type[_Node]) -> Iterator[_Node]:
         """Yield all nodes of a class in order."""
@@ -180,13 +183,6 @@ class Facts:
                 return name in _TYPE_NAMES or (self.above(node, cst.FunctionDef), name) in self._types
         return False
 
-    def _read_names_of_types(self) -> None:
-        """Find the local variables that hold types."""
-        for node in self.nodes:
-            for target, value in _assigned(node):
-                if isinstance(target, cst.Name) and self.is_type(value):
-                    self._types.add((self.above(target, cst.FunctionDef), target.value))
-
 
 def _member(name: str | None) -> EventNames | None:
     """Return the event if a name in ``ag_ui.core`` is a member of `EventType`."""
@@ -208,8 +204,7 @@ def called(call: cst.CSTNode) -> str:
 
 def string_value(node: cst.CSTNode | None) -> str | None:
     """Return the source between the quotes of a plain string literal."""
-    is_text = isinstance(node, cst.SimpleString) and "b" not in node.prefix
-    return node.raw_value if is_text and isinstance(node, cst.SimpleString) else None
+    return node.raw_value if isinstance(node, cst.SimpleString) and "b" not in node.prefix else None
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:

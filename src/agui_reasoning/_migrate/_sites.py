@@ -57,15 +57,12 @@ class Site:
 
 def find_sites(session: Session) -> list[Site]:
     """Find all places that create events, and report calls whose arguments cannot be known."""
-    found = []
-    for node in session.facts.nodes:
-        site = _site(session, node) if isinstance(node, cst.Call | cst.Dict) else None
-        if site is None:
-            continue
-        found.append(site)
-        if isinstance(node, cst.Call) and not all(arg.keyword for arg in node.args):
+    created = (node for node in session.facts.nodes if isinstance(node, cst.Call | cst.Dict))
+    found = [site for node in created if (site := _site(session, node))]
+    for site in found:
+        if isinstance(site.node, cst.Call) and not all(arg.keyword for arg in site.node.args):
             message = f"{site.kind.new_class} is created with an argument that has no name."
-            session.find(node, "unnamed_argument", message)
+            session.find(site.node, "unnamed_argument", message)
     return found
 
 
@@ -75,8 +72,8 @@ def _site(session: Session, node: cst.Call | cst.Dict) -> Site | None:
         return Site(node, kind, IDS[0], _quote(session, node))
     if isinstance(node, cst.Call) and facts.core(node.func) != "BaseEvent" and not _is_dict(session, node):
         return None
-    given = next((item.value for item in member_nodes(node) if member_name(item) == "type"), None)
-    kind = None if given is None else facts.type_kind(given)
+    given = (item.value for item in member_nodes(node) if member_name(item) == "type")
+    kind = next(map(facts.type_kind, given), None)
     return None if kind is None else Site(node, kind, IDS[1], _quote(session, node))
 
 
@@ -201,7 +198,7 @@ class SitePlaces:
         self._facts = facts
         self._code = facts.module.code_for_node
         self._condition = lru_cache(None)(self._read_condition)
-        self._sets = lru_cache(None)(self._find_sets)
+        self._sets = lru_cache(None)(lambda block: frozenset(targets(block, facts.module)))
 
     def locate(self, node: cst.CSTNode) -> SitePlace:
         """Return the location of a node."""
@@ -229,7 +226,8 @@ class SitePlaces:
         shared = {guard.node for guard in use.guards}
         loop = next((guard.node for guard in start.guards if guard.loop and guard.node in shared), None)
         if use.line < start.line:
-            return loop is not None and _is_conditional(use, loop)
+            inside = takewhile(lambda guard: guard.node is not loop, use.guards)
+            return loop is not None and not all(guard.loop for guard in inside)
         tests = {test for guard in use.guards for test in guard.tests}
         reads = {name for guard in use.guards for name in guard.reads}
         return loop is not None or all(
@@ -283,9 +281,6 @@ class SitePlaces:
         read = (node for node in walk(test) if isinstance(node, cst.Name | cst.Attribute | cst.Subscript))
         return frozenset(prefix + self._code(part) for part in parts), frozenset(map(self._code, read))
 
-    def _find_sets(self, block: cst.CSTNode) -> frozenset[str]:
-        return frozenset(targets(block, self._facts.module))
-
 
 def targets(block: cst.CSTNode, module: cst.Module) -> Iterator[str]:
     """Yield the source of the assignment targets in a block."""
@@ -299,11 +294,6 @@ def targets(block: cst.CSTNode, module: cst.Module) -> Iterator[str]:
 def covers(start: SitePlace, use: SitePlace) -> bool:
     """Return whether a place runs only after a START, so that the variable needs no initial value."""
     return start.line <= use.line and start.precedes(use) and not use.rescue & start.attempts
-
-
-def _is_conditional(place: SitePlace, loop: cst.CSTNode) -> bool:
-    """Return whether there is a condition between a place and a surrounding loop."""
-    return any(not guard.loop for guard in takewhile(lambda guard: guard.node is not loop, place.guards))
 
 
 def _conjuncts(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
