@@ -14,6 +14,7 @@ from agui_reasoning.consumer import faults
 from agui_reasoning.errors import RemoteProtocolError
 
 _Step: TypeAlias = Callable[[JSONObject], "RemoteProtocolError | None"]
+"""Processes an event; returns its violation."""
 _Key: TypeAlias = tuple[str, str]
 
 # Per prefix of the event type: the ID field, the suffixes of start and end, and further members of the start.
@@ -39,12 +40,7 @@ class Repair:
     """
 
     def __init__(self, take: _Step, retry: _Step) -> None:
-        """Prepare for one stream.
-
-        Args:
-            take: Processes an event without reporting anything; returns its violation.
-            retry: Processes an event and reports its notices; returns its violation.
-        """
+        """Prepare for one stream; ``retry`` reports the notices of an event, ``take`` reports nothing."""
         self._take = take
         self._retry = retry
         self.implied = False

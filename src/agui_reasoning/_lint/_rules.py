@@ -58,11 +58,7 @@ class RunLints:
             collect(self, event, index)
 
     def finish(self, event: JSONObject | None) -> None:
-        """Judge the run.
-
-        Args:
-            event: Its ``RUN_FINISHED``; ``None`` if it ended otherwise.
-        """
+        """Judge the run that ended with this ``RUN_FINISHED``, or otherwise (``None``)."""
         texts = {name: text for name in self._thoughts if (text := self._text(name))}
         self._find_repeats(texts)
         self._find_copies(texts)
@@ -252,13 +248,7 @@ class Lints:
         self._renew()
 
     def look(self, event: JSONObject, index: int, *, chunk: bool = False) -> None:
-        """Check one event.
-
-        Args:
-            event: The delivered event.
-            index: Its index in the stream.
-            chunk: Whether it was expanded from a chunk.
-        """
+        """Check a delivered event, which may have been expanded from a chunk."""
         self._chunk = chunk
         if self._run.raw_at is None and (event["type"] == "RAW" or "rawEvent" in event):
             self._run.raw_at = index

@@ -39,12 +39,7 @@ class References:
     """The references to event classes and types in one file."""
 
     def __init__(self, session: Session, made: Set[cst.CSTNode]) -> None:
-        """Prepare the renaming.
-
-        Args:
-            session: The file.
-            made: The nodes that create events.
-        """
+        """Prepare the renaming, except of the nodes that create events (``made``)."""
         self._session = session
         self._facts = session.facts
         self._made = made
@@ -197,11 +192,7 @@ def new_id(session: Session) -> str:
 
 
 def rewrite_imports(session: Session) -> frozenset[str]:
-    """Rewrite imported names.
-
-    Returns:
-        The old names that the file imports without an alias.
-    """
+    """Rewrite imported names; return the old ones that the file imports without an alias."""
     old: set[str] = set()
     taken = _taken_names(session.facts)
     for node in session.facts.of_type(cst.ImportFrom):
@@ -272,10 +263,7 @@ _QUOTED = re.compile(r"""["']THINKING_[A-Z_]+\\?["']|\\?["']type\\?["']""")
 def rewrite_strings(session: Session, references: References, old: Set[str]) -> None:
     """Rewrite or report every string that contains the name of an event.
 
-    Args:
-        session: The file.
-        references: The references of the file.
-        old: The old names that the file imports without an alias.
+    ``old`` has the old names that the file imports without an alias.
     """
     for node in session.facts.nodes:
         if isinstance(node, cst.SimpleString) and not _is_docstring(session, node):

@@ -435,11 +435,8 @@ class Session:
     """The rewrite of one file.
 
     Attributes:
-        facts: The facts about the module.
         exporters: The names of the modules that import events, among the files rewritten together.
         keep_title: Whether to keep titles as metadata.
-        edits: The edits to apply.
-        findings: The findings to report.
         imports_uuid4: The local name to import ``uuid4`` under; empty if no ID is created.
     """
 

@@ -34,8 +34,6 @@ class Site:
     """A call or dict display that creates an event.
 
     Attributes:
-        node: The call or dict display.
-        kind: The event.
         id_name: The name that its ID needs.
         quote: The quotation mark for strings in it.
     """
@@ -93,13 +91,7 @@ def _quote(session: Session, node: cst.Call | cst.Dict) -> str:
 
 
 def complete(session: Session, site: Site, identifier: str | None) -> None:
-    """Add the members that an event now requires.
-
-    Args:
-        session: The file.
-        site: The event.
-        identifier: The source of its ID; ``None`` to keep the existing one.
-    """
+    """Add the members that an event now requires, with the source of its ID unless it keeps its own."""
     names = [member_name(item) for item in member_nodes(site.node)]
     # After the type and ID, or first if neither is given.
     index = max((at + 1 for at, name in enumerate(names) if name in ("type", *IDS)), default=0)

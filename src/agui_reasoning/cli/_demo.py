@@ -58,10 +58,7 @@ class Playback:
     """A conversation of two turns: a question, a tool call and an answer; then a second question.
 
     Attributes:
-        name: The name of the script.
-        api: Its API ID.
-        provider: Its provider.
-        model: Its model.
+        name: The name of the script, which names the API, provider and model.
         inputs: The front end's input before each run: the user's message, or the tool result.
         runs: The events of each run, as delivered to the front end.
         requests: The requests that reached the provider, in order.
@@ -93,19 +90,11 @@ class Playback:
 class DemoFrontEnd:
     """The package's own client on one thread: it stores messages and sends them back, whatever the provider.
 
-    Attributes:
-        conversation: The client's conversation.
-        runs: The events of each run, as delivered.
+    ``runs`` has the events of each run, as delivered.
     """
 
     def __init__(self, url: str, thread_id: str, tools: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Create the front end without sending anything.
-
-        Args:
-            url: The URL of the endpoint.
-            thread_id: The thread ID.
-            tools: The tools that run in the front end.
-        """
+        """Create the front end of an endpoint, with the tools that run in it, without sending anything."""
         # Short, deterministic IDs are easier to follow.
         self.conversation = Conversation(thread_id, new_id=map("ui-{}".format, count(1)).__next__)
         self.runs: list[list[Event]] = []
@@ -351,10 +340,7 @@ class Exhibit:
 
     Attributes:
         name: Its name, which is its path.
-        label: Its label, for people.
-        script: The script that it plays.
         group: What it shows that others do not.
-        options: The options of its runs.
     """
 
     name: str
@@ -381,11 +367,7 @@ def exhibits() -> list[Exhibit]:
 
 
 def web_app(start: str, *, delay_s: float = _DELAY_S) -> Starlette:
-    """Create the application.
-
-    Args:
-        start: The name of the gateway whose page opens at ``/``.
-        delay_s: Seconds to wait before each payload.
+    """Create the application; the page of the gateway named ``start`` opens at ``/``.
 
     Raises:
         MissingExtraError: The extra ``server`` is not installed.

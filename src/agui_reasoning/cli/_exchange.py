@@ -220,9 +220,7 @@ class Source:
     Attributes:
         payloads: The parsed payloads; iterating may raise.
         whole: Whether each payload is a whole response.
-        api: The API ID, if the input names it.
-        provider: The provider, if the input names it.
-        model: The model, if the input names it.
+        api: The API ID, if the input names it, as for provider and model.
     """
 
     payloads: Iterable[Any]

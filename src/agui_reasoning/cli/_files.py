@@ -66,11 +66,7 @@ def _refuse_waiting(file: str) -> None:
 
 
 def read_file(name: str) -> bytes:
-    """Read a file, or standard input for ``-``.
-
-    Raises:
-        ConfigurationError: The file cannot be read (``unreadable_file``).
-    """
+    """Read a file, or standard input for ``-``; raises what `opened` raises."""
     with opened(name) as stream:
         return b"".join(pieces(name, stream))
 
@@ -251,12 +247,7 @@ class Rewrite(FileSink):
     """
 
     def __init__(self, path: str, source: IO[bytes]) -> None:
-        """Prepare to replace a file.
-
-        Args:
-            path: The file; symbolic links are followed and kept.
-            source: The file, open for reading.
-        """
+        """Prepare to replace a file that is open for reading; symbolic links are followed and kept."""
         self._name = path
         self._path = Path(os.path.realpath(path))
         self._before = os.fstat(source.fileno())

@@ -34,12 +34,7 @@ _DEFAULT: Final = re.compile(r"\[default: \((.+?)\)")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example of a command.
-
-    Attributes:
-        does: What it does, as a phrase without a period.
-        line: The command line, for a POSIX shell.
-    """
+    """What an example does, as a phrase without a period, and its command line for a POSIX shell."""
 
     does: str
     line: str

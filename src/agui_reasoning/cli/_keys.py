@@ -300,12 +300,7 @@ def _list(tally: _Tally) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """One JSON value in a file.
-
-    Attributes:
-        line: The line it starts on, from 1.
-        data: Its bytes, including the line break.
-    """
+    """One JSON value in a file: the line it starts on, from 1, and its bytes, including the line break."""
 
     line: int
     data: bytes
@@ -313,12 +308,7 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoredHistory:
-    """A history in a record.
-
-    Attributes:
-        thread_id: The thread it names, if any.
-        messages: Its messages, as JSON.
-    """
+    """A history in a record: the thread it names, if any, and its messages, as JSON."""
 
     thread_id: str | None
     messages: list[dict[str, Any]]
@@ -326,14 +316,7 @@ class StoredHistory:
 
 @dataclass(frozen=True, slots=True)
 class StoredValue:
-    """An encrypted value in a history.
-
-    Attributes:
-        value: The stored value.
-        entity_id: The ID of the message or tool call that carries it.
-        subtype: The kind of that entity.
-        message_id: The ID of the message that carries it, directly or on a tool call.
-    """
+    """An encrypted value in a history, the message or call that carries it, and the message with that."""
 
     value: str
     entity_id: str

@@ -156,15 +156,9 @@ _NO_TEXT = "(no text: the provider sent this thinking as an opaque value only)"
 
 
 class Screen:
-    """Writes to a console, streaming only on terminals."""
+    """Writes to a console, streaming only on terminals, with a pause after each streamed piece."""
 
     def __init__(self, console: Console, pause: Callable[[], None]) -> None:
-        """Create a screen.
-
-        Args:
-            console: The console to write to.
-            pause: Called after each streamed piece.
-        """
         self._console = console
         self._pause = pause
         self._streams = console.is_terminal and not console.is_dumb_terminal
@@ -175,12 +169,7 @@ class Screen:
         self._line(("front end ⇄ gateway ⇄ scripted provider, on this machine: no key, no network.", "dim"))
 
     def play(self, playback: Playback, *, list_events: bool = True) -> None:
-        """Show one conversation.
-
-        Args:
-            playback: The conversation.
-            list_events: List the events instead of only counting them.
-        """
+        """Show one conversation, with a list of its events or only their number."""
         self._title(playback)
         for block in conversation(playback):
             self._show(block)
@@ -192,12 +181,7 @@ class Screen:
         self._show_request(playback)
 
     def glance(self, playback: Playback, *, first: bool) -> None:
-        """Show the first question of a conversation, and a line about its last request.
-
-        Args:
-            playback: The conversation.
-            first: Show the question; of the other conversations, only the line.
-        """
+        """Show a line about the last request of a conversation; of the first one, also its first question."""
         if first:
             self._title(playback)
             for block in _first_question(conversation(playback)):
@@ -348,13 +332,9 @@ class Line:
 
 
 def marked_lines(value: Any, width: int, marked: Collection[str] = (), *, mark: int = 0) -> list[Line]:
-    """Format a JSON value as lines.
+    """Format a JSON value as lines that are at most ``width`` wide.
 
-    Args:
-        value: The value.
-        width: The maximum width of a line.
-        marked: JSON pointers of the values to mark; each gets its own line.
-        mark: The width to reserve for the mark.
+    Each value whose JSON pointer is in ``marked`` gets a line of its own, with room for a mark.
 
     Examples:
         >>> for line in marked_lines({"a": [1, 2], "b": "x" * 50, "c": {"d": "y"}}, 40, ["/c/d"]):

@@ -67,14 +67,9 @@ _LONGEST_FIELD: Final = len(b"event:")
 
 
 def translate_file(command: str, file: str, make: MakeTranslator, *, in_place: bool, as_json: bool) -> None:
-    """Translate a file to standard output, or in place.
+    """Translate a file, or standard input for ``-``, to standard output, or in place.
 
-    Args:
-        command: The name of the command, for the progress bar.
-        file: A path, or ``-``.
-        make: Creates the translator.
-        in_place: Replace the file.
-        as_json: Print one JSON object instead of the stream, or in addition to the new file.
+    With ``as_json``, one JSON object is printed instead of the stream, or in addition to the new file.
 
     Raises:
         ConfigurationError: The file cannot be read or written.
