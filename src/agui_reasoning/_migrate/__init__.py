@@ -28,20 +28,15 @@ from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 
 from agui_reasoning._migrate._carriers import give_ids
 from agui_reasoning._migrate._renames import References, rewrite_imports, rewrite_strings
-from agui_reasoning._migrate._session import (
-    ADVICE,
-    KINDS,
-    Facts,
-    Migration,
-    MigrationFinding,
-    Session,
-    mentions_anything,
-)
+from agui_reasoning._migrate._session import ADVICE, KINDS, Facts, Migration, MigrationFinding, Session
 from agui_reasoning._migrate._sites import find_sites
 
 __all__ = ["ADVICE", "KINDS", "Migration", "MigrationFinding", "migrate_sources", "too_deep"]
 
-_DEEP = "The code is nested too deeply."
+# What a file mentions that may use the events; others are not parsed. Python source is always in an
+# ASCII-compatible encoding (never UTF-16), so matching bytes is enough.
+_ANYTHING: Final = re.compile(rb"THINKING_|Thinking(?:Start|End|TextMessage(?:Start|Content|End))Event")
+_DEEP: Final = "The code is nested too deeply."
 
 
 def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -> list[Migration]:
@@ -68,7 +63,7 @@ def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -
     modules: dict[str, cst.Module] = {}
     done: dict[str, Migration] = {}
     for path, source in sources.items():
-        parsed = _parse(path, source) if mentions_anything(source) else None
+        parsed = _parse(path, source) if _ANYTHING.search(source) else None
         if isinstance(parsed, cst.Module):
             modules[path] = parsed
         else:

@@ -19,30 +19,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import libcst as cst
 
 from agui_reasoning._migrate._renames import new_id
-from agui_reasoning._migrate._session import (
-    EventStep,
-    Family,
-    Session,
-    assignment,
-    before,
-    called,
-    member_name,
-    member_nodes,
-)
-from agui_reasoning._migrate._sites import (
-    IDS,
-    CodeScope,
-    Site,
-    SitePlace,
-    SitePlaces,
-    complete,
-    covers,
-    targets,
-)
+from agui_reasoning._migrate._session import EventStep, Family, Session, called, member_name, member_nodes
+from agui_reasoning._migrate._sites import IDS, CodeScope, Site, SitePlace, SitePlaces, complete, targets
 
 _FAMILIES: tuple[Family, ...] = ("span", "message")
 _SETUP = frozenset({"__init__", "__new__", "__post_init__"})
@@ -108,12 +91,12 @@ class _Carriers:
     def insert_statements(self) -> None:
         """Register the edits that insert the collected statements."""
         for node, statements in self._statements.items():
-            self._session.edits.add(node, before(statements))
+            self._session.edits.add(node, _before(statements))
 
     def _assign(self, name: str, value: str, node: cst.CSTNode) -> None:
         """Insert an assignment before a statement."""
         line = self._facts.parent(node) if isinstance(node, cst.BaseSmallStatement) else node
-        self._statements[line].append(assignment(name, value))
+        self._statements[line].append(_assignment(name, value))
 
     def _give(self, variable: str, group: Sequence[_Use]) -> None:
         for use in group:
@@ -157,7 +140,7 @@ class _Carriers:
 
     def _give_local(self, name: str, group: Sequence[_Use]) -> None:
         starts = [use.place for use in group if use.step == "start"]
-        if not all(_nearest(starts, use.place, covers) for use in group):
+        if not all(_nearest(starts, use.place, _covers) for use in group):
             self._assign(name, '""', group[0].place.top)
         self._give(name, group)
 
@@ -192,6 +175,11 @@ class _Carriers:
                 for target in targets(node.body, self._facts.module)
             )
         )
+
+
+def _covers(start: SitePlace, use: SitePlace) -> bool:
+    """Return whether a place runs only after a START, so that the variable needs no initial value."""
+    return start.line <= use.line and start.precedes(use) and not use.rescue & start.attempts
 
 
 def _can_assign(group: Sequence[_Use]) -> bool:
@@ -232,6 +220,27 @@ def _alternate(group: Sequence[_Use]) -> bool:
         if use.step != "content":
             before = use
     return True
+
+
+def _assignment(target: str, value: str) -> cst.BaseSmallStatement:
+    """Return the statement ``target = value``."""
+    return cst.ensure_type(cst.parse_statement(f"{target} = {value}"), cst.SimpleStatementLine).body[0]
+
+
+def _before(statements: Sequence[cst.BaseSmallStatement]) -> Callable[[Any], Any]:
+    """Insert statements before a line or compound statement."""
+
+    def edit(node: Any) -> cst.FlattenSentinel[Any]:
+        above = node.leading_lines
+        lines = [cst.SimpleStatementLine([statement]) for statement in statements]
+        if isinstance(node, cst.FunctionDef):  # comments above a definition belong to it
+            lines[0] = lines[0].with_changes(leading_lines=[line for line in above if line.comment is None])
+        else:
+            lines[0] = lines[0].with_changes(leading_lines=above)
+            node = node.with_changes(leading_lines=())
+        return cst.FlattenSentinel([*lines, node])
+
+    return edit
 
 
 def _outlives_call(session: Session) -> Iterator[str]:

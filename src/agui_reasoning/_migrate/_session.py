@@ -58,13 +58,6 @@ BY_CLASS = {kind.old_class: kind for kind in KINDS}
 BY_TYPE = {kind.old_type: kind for kind in KINDS}
 CLASS_NAME = re.compile(rf"(?<!\w)({'|'.join(BY_CLASS)})(?!\w)")
 TYPE_NAME = re.compile(r"(?<![A-Z_])THINKING_(?:START|END|TEXT_MESSAGE(?:_(?:START|CONTENT|END))?)?(?![A-Z])")
-# Python source is always in an ASCII-compatible encoding (never UTF-16), so matching bytes is enough.
-_ANYTHING = re.compile(rb"THINKING_|Thinking(?:Start|End|TextMessage(?:Start|Content|End))Event")
-
-
-def mentions_anything(source: bytes) -> bool:
-    """Return whether a file may use the events; other files are not parsed."""
-    return _ANYTHING.search(source) is not None
 
 
 def renamed(code: str) -> str:
@@ -333,30 +326,6 @@ class Edits(cst.CSTTransformer):
         for edit in self._edits.get(original_node, ()):
             updated = edit(updated)
         return updated
-
-
-# -- statements
-
-
-def assignment(target: str, value: str) -> cst.BaseSmallStatement:
-    """Return the statement ``target = value``."""
-    return cst.ensure_type(cst.parse_statement(f"{target} = {value}"), cst.SimpleStatementLine).body[0]
-
-
-def before(statements: Sequence[cst.BaseSmallStatement]) -> Edit:
-    """Insert statements before a line or compound statement."""
-
-    def edit(node: Any) -> cst.FlattenSentinel[Any]:
-        above = node.leading_lines
-        lines = [cst.SimpleStatementLine([statement]) for statement in statements]
-        if isinstance(node, cst.FunctionDef):  # comments above a definition belong to it
-            lines[0] = lines[0].with_changes(leading_lines=[line for line in above if line.comment is None])
-        else:
-            lines[0] = lines[0].with_changes(leading_lines=above)
-            node = node.with_changes(leading_lines=())
-        return cst.FlattenSentinel([*lines, node])
-
-    return edit
 
 
 # -- members: the arguments of a call, and the items of a dict display

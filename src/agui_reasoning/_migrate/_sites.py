@@ -283,11 +283,6 @@ def targets(block: cst.CSTNode, module: cst.Module) -> Iterator[str]:
             yield from map(module.code_for_node, (part.value for part in parts) if parts else (target,))
 
 
-def covers(start: SitePlace, use: SitePlace) -> bool:
-    """Return whether a place runs only after a START, so that the variable needs no initial value."""
-    return start.line <= use.line and start.precedes(use) and not use.rescue & start.attempts
-
-
 def _conjuncts(test: cst.CSTNode) -> Iterator[cst.CSTNode]:
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         yield from _conjuncts(test.left)

@@ -98,12 +98,8 @@ class _Group(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        # Only the names are needed: Typer suggests similar ones.
+        # Only the names are needed: Typer lists them, and suggests similar ones.
         self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the command names in the order of the help."""
-        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, or ``None`` if the name is unknown."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -11,15 +11,7 @@ import typer
 
 from agui_reasoning._catalog import FINDINGS, explained
 from agui_reasoning.cli._app import complete_codes, complete_explained
-from agui_reasoning.cli._check_formats import (
-    CheckedFile,
-    as_github,
-    as_json,
-    as_sarif,
-    page_of,
-    reference,
-    summary,
-)
+from agui_reasoning.cli._check_formats import REPORTS, CheckedFile, page_of, reference, summary
 from agui_reasoning.cli._files import STDIN, Stream, found_files, read_stream
 from agui_reasoning.cli._help import Page
 from agui_reasoning.cli._output import ProgressBar, complain, printable, progress, put_json, put_safe
@@ -72,8 +64,8 @@ def check(
     """
     codes = (set(_split(select)) or FINDINGS.keys()) - set(_split(ignore))
     shown = [_checked(file, codes) for file in found_files(files, _SUFFIXES)]
-    report = _REPORTS["json" if json_output else output](shown, docs_url)
-    put_safe(report)
+    report = REPORTS.get("json" if json_output else output, _as_text)
+    put_safe(report(shown, docs_url))
     statuses = [complain(one.error) for one in shown if one.error is not None]
     severities = {finding.severity for one in shown for finding in one.findings}
     if statuses:
@@ -207,13 +199,6 @@ def _is_mended(checked: CheckedFile) -> bool:
     repaired = check_events(translate(checked.stream.events, upgrader))
     return sum(finding.severity == "error" for finding in repaired) < errors
 
-
-_REPORTS: Final[dict[str, Callable[[Sequence[CheckedFile], str | None], str]]] = {
-    "text": _as_text,
-    "json": as_json,
-    "github": as_github,
-    "sarif": as_sarif,
-}
 
 _ERRORS_PAGE = "docs/reference/errors.md"
 

@@ -124,13 +124,20 @@ def play(name: str) -> Playback:
     Raises:
         MissingExtraError: The extra ``server`` or ``client`` is not installed.
     """
+    from agui_reasoning.gateway import create_app, local_server
+
     exchanges = sequence(name)
     first, *_, last = exchanges
     inputs = (("you", first["question"]), ("result", TOOL_RESULT), ("you", last["question"]))
     requests: list[JSONObject] = []
     failure = None
-    with _gateway(exchanges, requests.append) as url:
-        front_end = DemoFrontEnd(url, f"demo-{name}", [TOOL])
+    # Short, deterministic IDs are easier to follow.
+    new_id = map("id-{}".format, count(1)).__next__
+    with (
+        scripted_upstream(exchanges, requests.append) as upstream,
+        local_server(create_app(upstream, new_id=new_id)) as url,
+    ):
+        front_end = DemoFrontEnd(f"{url}/agent", f"demo-{name}", [TOOL])
         try:
             anyio.run(_converse, front_end, [words for _, words in inputs])
         except RunFailedError as error:
@@ -146,19 +153,6 @@ def play(name: str) -> Playback:
         checks=tuple(checks(exchanges, requests)),
         failure=failure,
     )
-
-
-@contextmanager
-def _gateway(exchanges: Sequence[Exchange], on_request: Callable[[JSONObject], None]) -> Iterator[str]:
-    from agui_reasoning.gateway import create_app, local_server
-
-    # Short, deterministic IDs are easier to follow.
-    new_id = map("id-{}".format, count(1)).__next__
-    with (
-        scripted_upstream(exchanges, on_request) as upstream,
-        local_server(create_app(upstream, new_id=new_id)) as url,
-    ):
-        yield f"{url}/agent"
 
 
 @contextmanager
@@ -375,7 +369,9 @@ def web_app(start: str, *, delay_s: float = _DELAY_S) -> Starlette:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import RedirectResponse
-    from starlette.routing import Mount, Route
+    from starlette.routing import BaseRoute, Mount, Route
+
+    from agui_reasoning.gateway import ReplayUpstream, create_app
 
     async def open_start(request: Request) -> RedirectResponse:
         return RedirectResponse(f"{start}/")
@@ -384,15 +380,11 @@ def web_app(start: str, *, delay_s: float = _DELAY_S) -> Starlette:
     links: dict[str, dict[str, str]] = {}
     for exhibit in shown:
         links.setdefault(exhibit.group, {})[exhibit.label] = f"../{exhibit.name}/"
-    mounts = [Mount(f"/{exhibit.name}", _exhibited(exhibit, links, delay_s)) for exhibit in shown]
-    return Starlette(routes=[Route("/", open_start), *mounts])
-
-
-def _exhibited(exhibit: Exhibit, links: Mapping[str, Mapping[str, str]], delay_s: float) -> Starlette:
-    from agui_reasoning.gateway import ReplayUpstream, create_app
-
-    upstream = ReplayUpstream(exhibit.script, delay_s=delay_s)
-    return create_app(upstream, page_links=links, **exhibit.options)
+    routes: list[BaseRoute] = [Route("/", open_start)]
+    for exhibit in shown:
+        upstream = ReplayUpstream(exhibit.script, delay_s=delay_s)
+        routes.append(Mount(f"/{exhibit.name}", create_app(upstream, page_links=links, **exhibit.options)))
+    return Starlette(routes=routes)
 
 
 def _group(script: str) -> str:

@@ -75,7 +75,13 @@ def encode(
         batches = _of_openhands(source.payloads, _run_input(thread, run))
     else:
         provider, model = provider or source.provider, model or source.model
-        decode = decoder(_api(api or source.api), provider=provider, model=model)
+        if (known := api or source.api) is None:
+            raise ConfigurationError(
+                "The input does not name its API.",
+                code="missing_api",
+                hint=f"Pass --api with one of: {', '.join(API_IDS)}.",
+            )
+        decode = decoder(known, provider=provider, model=model)
         frame = Run(
             _run_input(thread, run), api=decode.api, provider=decode.provider, model=model, on_warning=warn
         )
@@ -157,16 +163,6 @@ def _no_response(count: int, api: str) -> DecodeError:
         code="no_response",
         hint=f"Check --api. Known APIs: {', '.join(API_IDS)}.",
     )
-
-
-def _api(api: str | None) -> str:
-    if api is None:
-        raise ConfigurationError(
-            "The input does not name its API.",
-            code="missing_api",
-            hint=f"Pass --api with one of: {', '.join(API_IDS)}.",
-        )
-    return api
 
 
 def _run_input(thread: str | None, run: str | None) -> dict[str, Any]:

@@ -156,7 +156,8 @@ def rekey(
     replaced atomically at the end; an interrupted command leaves it unchanged. Tokens that cannot be
     decrypted are kept and listed. It is safe to run the command repeatedly.
     """
-    rekeyer = _Rekeyer(key_ring(keys_env, keys_file), thread, tenant)
+    ring = key_ring(keys_env, keys_file)
+    rekeyer = _Rekeyer(ring, thread, tenant)
     to_stdout = file == STDIN and not dry_run
     with (
         opened(file) as source,
@@ -167,7 +168,7 @@ def rekey(
             rekeyer.all(lines(file, source), sink, bar.advance)
             source.close()
             sink.commit()
-    report = rekeyer.report(file, dry_run)
+    report = {"file": file, "primary": ring.primary, "dry_run": dry_run, **asdict(rekeyer.tally)}
     stream = sys.stderr if to_stdout else sys.stdout  # it must not mix with histories
     if as_json:
         put_json(report, file=stream)
@@ -219,10 +220,6 @@ class _Rekeyer:
                 sink.change(replace_strings(record.data, changes))
             else:
                 sink.keep(record.data)
-
-    def report(self, file: str, dry_run: bool) -> dict[str, Any]:
-        """Return the outcome as JSON."""
-        return {"file": file, "primary": self._ring.primary, "dry_run": dry_run, **asdict(self.tally)}
 
     def failure(self) -> str:
         """Return the error message for tokens that cannot be decrypted."""

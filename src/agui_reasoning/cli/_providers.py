@@ -14,7 +14,7 @@ from agui_reasoning.cli._console import new_console
 from agui_reasoning.cli._output import put_json
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import EchoFlag, EchoRule, Scope
+from agui_reasoning.policy import EchoFlag, EchoRule, Scope, matches_any
 from agui_reasoning.providers import API_IDS, provider_api
 from agui_reasoning.providers.echo import rule_for, rules
 from agui_reasoning.providers.own_rules import own_rules
@@ -68,7 +68,8 @@ def _matching(
 ) -> Iterator[EchoRule]:
     """Yield the matching rows in order of precedence."""
     for rule in (*own, *rules()):
-        if api in (None, rule.api) and _covers(rule, named) and _applies(rule, own, named, model):
+        covers = named is None or matches_any(rule.provider, named)
+        if api in (None, rule.api) and covers and _applies(rule, own, named, model):
             yield rule
 
 
@@ -79,10 +80,6 @@ def _named(own: Sequence[EchoRule], provider: str | None, api: str | None) -> Co
     if not _WILDCARDS.intersection(provider):
         return {provider.lower(), canonical(provider)}
     return [name for name in _known(own, api) if fnmatchcase(name, provider.lower())]
-
-
-def _covers(rule: EchoRule, named: Collection[str] | None) -> bool:
-    return named is None or any(fnmatchcase(name, pattern) for name in named for pattern in rule.provider)
 
 
 def _applies(

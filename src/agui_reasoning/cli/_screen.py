@@ -175,9 +175,17 @@ class Screen:
             self._show(block)
         if playback.failure is not None:
             self._line((f"{'failed':>9}  ", "bold red"), (playback.failure, ""))
-        self._count_events(playback.runs, listed=list_events)
+        self._line()
+        self._line(
+            (f"As {len(playback.events)} AG-UI events in {len(playback.runs)} runs", "bold"),
+            ("  adjacent deltas are joined" if list_events else "", "dim"),
+        )
         if list_events:
-            self._list_events(playback.events)
+            self._line(("A tool's result starts a run of its own.", "dim"))
+        for row in event_rows(playback.events) if list_events else ():
+            kind = f"{'  ' * row.depth}{row.type}"
+            color = _TYPE_COLORS[row.type.partition("_")[0]]
+            self._line((f"  {kind:<32}", color), (f"{row.id:<13}", ""), (row.what, "dim"))
         self._show_request(playback)
 
     def glance(self, playback: Playback, *, first: bool) -> None:
@@ -251,21 +259,6 @@ class Screen:
             whole.append("\n" if number else "").append(" " * _INDENT if number and line else "")
             whole.append_text(line)
         return Text.assemble((f"{kind:>9}  ", label), whole)
-
-    def _count_events(self, runs: Sequence[Sequence[Event]], *, listed: bool) -> None:
-        self._line()
-        self._line(
-            (f"As {sum(map(len, runs))} AG-UI events in {len(runs)} runs", "bold"),
-            ("  adjacent deltas are joined" if listed else "", "dim"),
-        )
-        if listed:
-            self._line(("A tool's result starts a run of its own.", "dim"))
-
-    def _list_events(self, events: Sequence[Event]) -> None:
-        for row in event_rows(events):
-            kind = f"{'  ' * row.depth}{row.type}"
-            color = _TYPE_COLORS[row.type.partition("_")[0]]
-            self._line((f"  {kind:<32}", color), (f"{row.id:<13}", ""), (row.what, "dim"))
 
     def _show_request(self, playback: Playback) -> None:
         """Print the last request with a verdict for each value of the provider, and the missing ones."""

@@ -262,7 +262,9 @@ def migrate(
         put_json(_report(len(sources), changed, listed, written, base))
     else:
         _show(changed, unwritten, base, write=write)
-        _list(findings)  # unreadable files have been reported already
+        for finding in findings:  # unreadable files have been reported already
+            where = f"{finding.path}:{finding.line}:{finding.column}"
+            tell(finding.severity, f"{where} {finding.message} {finding.advice} [{finding.code}]")
         _sum_up(len(sources), changed, findings, base, write=write)
     severities = {finding.severity for finding in listed}
     if unwritten or "error" in severities:
@@ -376,12 +378,6 @@ def _show_diff(path: str, diff: bytes) -> None:
     for text in diff.decode("utf-8", "replace").splitlines():
         bold = text.startswith(("--- ", "+++ "))
         console.print(text, style="bold" if bold else _STYLES.get(text[:1]), soft_wrap=True)
-
-
-def _list(findings: Sequence[MigrationFinding]) -> None:
-    for finding in findings:
-        where = f"{finding.path}:{finding.line}:{finding.column}"
-        tell(finding.severity, f"{where} {finding.message} {finding.advice} [{finding.code}]")
 
 
 def _sum_up(

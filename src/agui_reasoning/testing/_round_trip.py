@@ -9,14 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from ag_ui.core import (
-    Event,
-    MessagesSnapshotEvent,
-    ReasoningMessageStartEvent,
-    RunAgentInput,
-    ToolCall,
-    ToolMessage,
-)
+from ag_ui.core import Event, MessagesSnapshotEvent, ReasoningMessageStartEvent, RunAgentInput, ToolMessage
 from msgspec.structs import replace
 from pydantic import BaseModel
 
@@ -123,7 +116,13 @@ class Client:
         for message in held:  # reasoning of snapshots counts as if it had been streamed
             if message["role"] == "reasoning" and message["id"] not in self.known:
                 self.thoughts.setdefault(message["id"], message.get("subagentRunId"))
-        self._next = _next(held, conversation.pending_calls)
+        owners = {call["id"]: message for message in held for call in message.get("toolCalls", ())}
+        # The client answers its calls, or else the user does.
+        self._next = [
+            {"id": f"result of {call.id}", "role": "tool", "toolCallId": call.id, "content": "Done."}
+            | {key: value for key, value in owners[call.id].items() if key == "subagentRunId"}
+            for call in conversation.pending_calls
+        ] or [{"id": "next message", "role": "user", "content": "Go on."}]
         self.after = [*held, *self._next]
 
     @property
@@ -161,17 +160,6 @@ class Client:
         return restore(
             messages, keys=self._keys, thread_id=self._thread_id, tenant=self._tenant, subagent=lane
         )
-
-
-def _next(messages: Messages, pending: Iterable[ToolCall]) -> Messages:
-    """Return the client's next messages: pending tool results, or else a user message."""
-    owners = {call["id"]: message for message in messages for call in message.get("toolCalls", ())}
-    results = [
-        {"id": f"result of {call.id}", "role": "tool", "toolCallId": call.id, "content": "Done."}
-        | {key: value for key, value in owners[call.id].items() if key == "subagentRunId"}
-        for call in pending
-    ]
-    return results or [{"id": "next message", "role": "user", "content": "Go on."}]
 
 
 def ignore(warning: str) -> None:

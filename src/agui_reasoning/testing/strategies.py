@@ -259,11 +259,7 @@ def _any_order(draw: Draw, origin: Origin, *groups: Group) -> Turn:
 def _flat(draw: Draw, origin: Origin, *reasoning: Group, blocks: int = 1) -> Turn:
     """Generate the responses of a flat API, in the order of its decoder: reasoning, a text, calls.
 
-    Args:
-        draw: Passed by Hypothesis.
-        origin: The origin.
-        reasoning: The strategies of one kind of reasoning.
-        blocks: The most groups of it.
+    There are up to ``blocks`` groups of reasoning, which is of one kind.
     """
     pieces = [
         *draw(st.lists(st.one_of(reasoning), min_size=1, max_size=blocks)),
