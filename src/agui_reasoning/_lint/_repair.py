@@ -92,7 +92,24 @@ class Repair:
         family, _, verb = kind.rpartition("_")
         key = _key(family, event) or (kind, "")
         is_new = self._is_new(error, family, key)
-        _MENDS[error.code](self, event, family, verb, key)
+        match error.code:  # others cannot be repaired: their event is dropped
+            case "not_open" if verb not in _ENDS and key[0] in _FAMILIES:
+                self._open(event, family, key)
+                self._take(event)
+            case "already_open":
+                self._already_open(family, key)
+            case "malformed_event":
+                self._malformed(event, family, verb, key)
+            case "run_order":
+                self._run_order(event)
+            case "left_open":
+                self._end_run()
+            case "subagent_order" if verb == "STARTED":
+                self._take_without(event, "parentSubagentRunId")
+            case "owner_mismatch":
+                self._take_without(event, "subagentRunId")
+            case "chunk_conflict":
+                self._take_without(event, *_SETTLED)
         return is_new
 
     def _is_new(self, error: RemoteProtocolError, family: str, key: _Key) -> bool:
@@ -121,26 +138,17 @@ class Repair:
             self._opened[key] = {"type": f"{family}_{end}", field: key[1], **owner}
             self._of(key).add("order")
 
-    def _not_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        if verb not in _ENDS and key[0] in _FAMILIES:
-            self._open(event, family, key)
-            self._take(event)
-
-    def _already_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
+    def _already_open(self, family: str, key: _Key) -> None:
         if self._opened.pop(key, None) is None and key[0] in _FAMILIES:
             # A repeated start: report neither a missing end nor a second one. Otherwise, the start is late.
             field, _, end, _ = _FAMILIES[family]
             self._opened[key] = {"type": f"{family}_{end}", field: key[1]}
 
-    def _subagent(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        if verb == "STARTED":
-            self._take({name: member for name, member in event.items() if name != "parentSubagentRunId"})
-
     def _malformed(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
         if event.get("type") == "RUN_STARTED":
             self._imply_run()
         elif event.get("type") == "RUN_FINISHED":
-            self._end_run(event, family, verb, key)
+            self._end_run()
         elif family not in _FAMILIES or verb not in ("START", "STARTED", *_ENDS):
             return
         elif key[0] != family:
@@ -158,9 +166,9 @@ class Repair:
         self._forget()
         self.implied = True
 
-    def _run_order(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
+    def _run_order(self, event: JSONObject) -> None:
         if event["type"] == "RUN_STARTED":
-            self._end_run(event, family, verb, key)
+            self._end_run()
             self._retry(event)
         elif event["type"] not in _TERMINAL:
             self._imply_run()
@@ -168,32 +176,12 @@ class Repair:
             if error is not None and error.code != "run_order":
                 self.mend(event, error)
 
-    def _end_run(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
+    def _end_run(self) -> None:
         self._take({"type": "RUN_ERROR", "message": ""})
         self._forget()
 
-    def _owner(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        self._take({name: member for name, member in event.items() if name != "subagentRunId"})
-
-    def _chunk_conflict(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        self._take({name: member for name, member in event.items() if name not in _SETTLED})
-
-    def _drop(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        """Drop an event that cannot be repaired."""
-
-
-_MENDS: Final[dict[str, Callable[[Repair, JSONObject, str, str, _Key], None]]] = {
-    "not_open": Repair._not_open,
-    "already_open": Repair._already_open,
-    "subagent_order": Repair._subagent,
-    "malformed_event": Repair._malformed,
-    "run_order": Repair._run_order,
-    "left_open": Repair._end_run,
-    "owner_mismatch": Repair._owner,
-    "chunk_conflict": Repair._chunk_conflict,
-    "chunk_without_id": Repair._drop,
-    "chunk_ambiguous": Repair._drop,
-}
+    def _take_without(self, event: JSONObject, *names: str) -> None:
+        self._take({name: member for name, member in event.items() if name not in names})
 
 
 def _key(family: str, event: Mapping[str, Any]) -> _Key | None:

@@ -71,8 +71,10 @@ def encode(
     A recording (an object with "api" and "events" or "response") supplies --api, --provider and --model.
     """
     source = read_source(read_file(file))
+    empty: dict[str, Any] = {"state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": {}}
+    run_input = {"threadId": thread or new_uuid(), "runId": run or new_uuid(), **empty}
     if api == OPENHANDS:
-        batches = _of_openhands(source.payloads, _run_input(thread, run))
+        batches = _of_openhands(source.payloads, run_input)
     else:
         provider, model = provider or source.provider, model or source.model
         if (known := api or source.api) is None:
@@ -82,9 +84,7 @@ def encode(
                 hint=f"Pass --api with one of: {', '.join(API_IDS)}.",
             )
         decode = decoder(known, provider=provider, model=model)
-        frame = Run(
-            _run_input(thread, run), api=decode.api, provider=decode.provider, model=model, on_warning=warn
-        )
+        frame = Run(run_input, api=decode.api, provider=decode.provider, model=model, on_warning=warn)
         batches = encode_payloads(source.payloads, decode, frame, whole=source.whole)
     (_write_json if as_json else _write_sse)(batches, EscapedBytes())
 
@@ -163,18 +163,6 @@ def _no_response(count: int, api: str) -> DecodeError:
         code="no_response",
         hint=f"Check --api. Known APIs: {', '.join(API_IDS)}.",
     )
-
-
-def _run_input(thread: str | None, run: str | None) -> dict[str, Any]:
-    return {
-        "threadId": thread or new_uuid(),
-        "runId": run or new_uuid(),
-        "state": {},
-        "messages": [],
-        "tools": [],
-        "context": [],
-        "forwardedProps": {},
-    }
 
 
 # -- output formats
