@@ -48,8 +48,6 @@ class Repair:
         self._opened: dict[_Key, JSONObject] = {}
         self._nameless: dict[str, int] = {}
 
-    # -- before and after events
-
     def prepare(self, event: Mapping[str, Any]) -> None:
         """Close inserted items that the next event would otherwise be rejected for."""
         kind = event.get("type")
@@ -79,8 +77,6 @@ class Repair:
         self._reported.clear()
         self._opened.clear()
         self._nameless.clear()
-
-    # -- violations
 
     def mend(self, event: JSONObject, error: RemoteProtocolError) -> bool:
         """Repair a violation.

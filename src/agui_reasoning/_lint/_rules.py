@@ -271,8 +271,6 @@ class Lints:
             self.report(index, Notice("unknown_entity", message, remedy))
         self._homeless.clear()
 
-    # -- chunks
-
     def _look_at_item(self, event: JSONObject, index: int) -> None:
         """Report an empty chunk that comes last: before 1.0, it ended its item."""
         name, verb = event.get("messageId") or event.get("toolCallId"), event["type"].rpartition("_")[2]
@@ -348,8 +346,6 @@ class Lints:
         held = self.reducer.history.get(event["messageId"])
         if held is not None and held.read_text() == "":
             self._run.hid = True
-
-    # -- tool calls
 
     def _call_start(self, event: JSONObject, index: int) -> None:
         if "parentMessageId" not in event and self.reducer.history.call(event["toolCallId"]) is None:

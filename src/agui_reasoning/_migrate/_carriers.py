@@ -122,8 +122,6 @@ class _Carriers:
                 self._session.find(node, "given_ids", f"{code} is also the ID of another message.")
             complete(self._session, use.site, None)
 
-    # -- local variables
-
     def _is_closed(self, group: Sequence[_Use]) -> bool:
         """Return whether each call of a function creates both START and END of its spans or messages."""
         starts = [use.place for use in group if use.step == "start"]
@@ -143,8 +141,6 @@ class _Carriers:
         if not all(_nearest(starts, use.place, _covers) for use in group):
             self._assign(name, '""', group[0].place.top)
         self._give(name, group)
-
-    # -- attributes
 
     def _owner(self, scope: CodeScope) -> cst.ClassDef | None:
         """Return the class of a method with ``self``."""

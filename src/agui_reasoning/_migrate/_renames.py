@@ -280,9 +280,6 @@ def _is_docstring(session: Session, node: cst.CSTNode) -> bool:
     )
 
 
-# -- types
-
-
 def _rewrite_type(session: Session, references: References, node: cst.SimpleString) -> None:
     kind = BY_TYPE.get(string_value(node) or "")
     if kind is not None and references.is_understood_type(node, kind):
@@ -300,9 +297,6 @@ def _report_types(session: Session, node: cst.CSTNode, text: str) -> None:
         session.find(node, "unclear_use", f"A string contains {found[0] if found else text}.")
     elif found:
         session.find(node, "string_mentioned", f"A string mentions {found[0]}.")
-
-
-# -- classes
 
 
 def _rewrite_classes(session: Session, node: cst.SimpleString, old: Set[str]) -> None:

@@ -16,7 +16,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from agui_reasoning import __version__
-from agui_reasoning.cli._help import COMMANDS, INTERRUPTED
+from agui_reasoning.cli._help import COMMANDS, INTERRUPTED, command_help, group_help
 from agui_reasoning.cli._output import complain, point_out, put, put_safe, tell, warn
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError
 
@@ -107,8 +107,6 @@ class _Group(TyperGroup):
 
     def get_help(self, ctx: Any) -> str:
         """Return the help: the commands by task."""
-        from agui_reasoning.cli._help import group_help
-
         return _colored(ctx, group_help(ctx))
 
 
@@ -125,8 +123,6 @@ class _Command(TyperCommand):
 
     def get_help(self, ctx: Any) -> str:
         """Return the help, with examples and exit codes."""
-        from agui_reasoning.cli._help import command_help
-
         return _colored(ctx, command_help(str(ctx.info_name), ctx))
 
 

@@ -189,9 +189,6 @@ async def _converse(front_end: DemoFrontEnd, inputs: Sequence[str]) -> None:
     await front_end.run(follow_up)
 
 
-# -- checks
-
-
 def checks(exchanges: Sequence[Exchange], requests: Sequence[JSONObject]) -> Iterator[Check]:
     """Compare the last request with the responses before it."""
     if not requests:

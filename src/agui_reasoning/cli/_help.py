@@ -309,7 +309,8 @@ class Page:
 
     def title(self, text: str) -> None:
         """Add a title, after a blank line unless it comes first."""
-        self._apart()
+        if self._text:
+            self.blank()
         self._text.append(f"{text}\n", _HEADING)
 
     def paragraphs(self, text: str) -> None:
@@ -319,16 +320,11 @@ class Page:
 
     def heading(self, title: str) -> None:
         """Begin a section, after a blank line unless it comes first."""
-        self._apart()
-        self._text.append(f"{title}:\n", _HEADING)
+        self.title(f"{title}:")
 
     def blank(self) -> None:
         """Add a blank line."""
         self._text.append("\n")
-
-    def _apart(self) -> None:
-        if self._text:
-            self.blank()
 
     def indented(self, text: str) -> None:
         """Add a paragraph below a heading."""

@@ -423,7 +423,6 @@ def proxy(
     Requests and all other responses pass through unchanged. Point clients at the proxy instead of the agent.
     Stops on Ctrl-C.
     """
-    # Imported here because the other commands work without the extras `server` and `client`.
     from agui_reasoning.gateway import create_proxy, listen, url_of
     from agui_reasoning.gateway import serve as serve_app
 

@@ -248,8 +248,6 @@ class Lane:
             elif getattr(part, "native", None) is not None or _is_reported(part):
                 yield ExpectedUnit(part, turn, (), vital)
 
-    # -- the stream itself
-
     def _unrestorable(self) -> list[str]:
         """Return faults of reasoning and values that cannot be restored in any front end."""
         faults = [
@@ -282,8 +280,6 @@ class Lane:
             for one, other in pairwise(self._order)
             if one > other
         ]
-
-    # -- front ends
 
     def _changed(self) -> list[str]:
         """Return faults of units that do not survive a front end or do not reach the next request."""

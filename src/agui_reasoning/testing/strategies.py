@@ -86,9 +86,6 @@ _ERRORS = st.sampled_from([None, None, "", "It failed.", "\ud83d"])
 _CHANNELS = st.sampled_from(["text", "summary", "raw"])
 
 
-# -- values
-
-
 def texts(*, clean: bool = False) -> Strategy[str]:
     """Generate model text.
 
@@ -107,9 +104,6 @@ def opaques() -> Strategy[Opaque]:
         st.sampled_from(["utf8", "base64"]),
         st.sampled_from(["self", "text", "tool_call:c1", "tool_call:c2", "tool_call:nowhere"]),
     )
-
-
-# -- deltas
 
 
 def any_deltas() -> Strategy[Delta]:
