@@ -68,7 +68,8 @@ def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -
             modules[path] = parsed
         else:
             done[path] = Migration(path, source, source, 0, () if parsed is None else (parsed,))
-    exporters = frozenset(_module_name(path) for path in modules if b"from ag_ui.core" in sources[path])
+    files = (PurePath(path) for path in modules if b"from ag_ui.core" in sources[path])
+    exporters = frozenset(file.parent.name if file.stem == "__init__" else file.stem for file in files)
     for path, module in modules.items():
         done[path] = _migrate(path, sources[path], module, exporters, keep_title=keep_title)
     return [done[path] for path in sources]
@@ -99,12 +100,6 @@ def _parse(path: str, source: bytes) -> cst.Module | MigrationFinding:
 def _failure(path: str, code: str, line: int, message: str) -> MigrationFinding:
     severity, advice = ADVICE[code]
     return MigrationFinding(path, line, 1, code, severity, message, advice)
-
-
-def _module_name(path: str) -> str:
-    """Return the last part of the name of a module."""
-    file = PurePath(path)
-    return file.parent.name if file.stem == "__init__" else file.stem
 
 
 def _migrate(

@@ -50,7 +50,8 @@ def give_ids(session: Session, sites: Sequence[Site]) -> None:
     carriers = _Carriers(session, {site.node for site in sites})
     for family in _FAMILIES:
         carriers.give(family, [site for site in sites if site.kind.family == family])
-    carriers.insert_statements()
+    for node, statements in carriers.statements.items():
+        session.edits.add(node, _before(statements))
 
 
 class _Carriers:
@@ -62,7 +63,7 @@ class _Carriers:
         self._facts = session.facts
         self._places = SitePlaces(session.facts)
         self._outliving = frozenset(_outlives_call(session))
-        self._statements: dict[cst.CSTNode, list[cst.BaseSmallStatement]] = defaultdict(list)
+        self.statements: dict[cst.CSTNode, list[cst.BaseSmallStatement]] = defaultdict(list)
 
     def give(self, family: Family, sites: Sequence[Site]) -> None:
         """Give the events of one family their IDs."""
@@ -88,15 +89,10 @@ class _Carriers:
         for owner, group in objects.items():
             self._give_attribute(f"_{name}", owner, group)
 
-    def insert_statements(self) -> None:
-        """Register the edits that insert the collected statements."""
-        for node, statements in self._statements.items():
-            self._session.edits.add(node, _before(statements))
-
     def _assign(self, name: str, value: str, node: cst.CSTNode) -> None:
         """Insert an assignment before a statement."""
         line = self._facts.parent(node) if isinstance(node, cst.BaseSmallStatement) else node
-        self._statements[line].append(_assignment(name, value))
+        self.statements[line].append(_assignment(name, value))
 
     def _give(self, variable: str, group: Sequence[_Use]) -> None:
         for use in group:

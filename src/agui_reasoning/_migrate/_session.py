@@ -349,11 +349,9 @@ def insert_member(index: int, name: str, value: str, quote: str) -> Edit:
     def edit(node: Any) -> Any:
         content = cst.parse_expression(value)
         if isinstance(node, cst.Dict):
-            key = cst.SimpleString(f"{quote}{name}{quote}")
+            item = cst.DictElement(cst.SimpleString(f"{quote}{name}{quote}"), content)
             gap = node.lbrace.whitespace_after
-            return node.with_changes(
-                elements=_inserted(node.elements, index, cst.DictElement(key, content), gap)
-            )
+            return node.with_changes(elements=_inserted(node.elements, index, item, gap))
         plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
         arg = cst.Arg(content, keyword=cst.Name(name), equal=plain)
         return node.with_changes(args=_inserted(node.args, index, arg, node.whitespace_before_args))

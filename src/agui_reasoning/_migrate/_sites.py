@@ -66,19 +66,15 @@ def find_sites(session: Session) -> list[Site]:
 
 def _site(session: Session, node: cst.Call | cst.Dict) -> Site | None:
     facts = session.facts
-    if isinstance(node, cst.Call) and (kind := facts.class_kind(node.func)) is not None:
-        return Site(node, kind, IDS[0], _quote(session, node))
-    if isinstance(node, cst.Call) and facts.core(node.func) != "BaseEvent" and not _is_dict(session, node):
-        return None
+    if isinstance(node, cst.Call):
+        if (kind := facts.class_kind(node.func)) is not None:
+            return Site(node, kind, IDS[0], _quote(session, node))
+        names = {name.name for name in facts.qualified(node.func)} if called(node) == "dict" else ()
+        if facts.core(node.func) != "BaseEvent" and names != {"builtins.dict"}:
+            return None
     given = (item.value for item in member_nodes(node) if member_name(item) == "type")
     kind = next(map(facts.type_kind, given), None)
     return None if kind is None else Site(node, kind, IDS[1], _quote(session, node))
-
-
-def _is_dict(session: Session, node: cst.Call) -> bool:
-    if called(node) != "dict":
-        return False
-    return {name.name for name in session.facts.qualified(node.func)} == {"builtins.dict"}
 
 
 def _quote(session: Session, node: cst.Call | cst.Dict) -> str:

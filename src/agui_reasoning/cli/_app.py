@@ -131,13 +131,10 @@ def load_command(name: str) -> Any:
     """Return a command of Typer, whose module is imported now."""
     function = getattr(import_module(f"agui_reasoning.cli._{COMMANDS[name].module or name}"), name)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name, cls=_Command, help=_paragraphs(function))(_with_errors_reported(function))
+    # One line per paragraph, so that the terminal wraps it.
+    paragraphs = (" ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n"))
+    single.command(name, cls=_Command, help="\n\n".join(paragraphs))(_with_errors_reported(function))
     return typer.main.get_command(single)
-
-
-def _paragraphs(command: Callable[..., None]) -> str:
-    """Return the docstring with one line per paragraph, so that the terminal wraps it."""
-    return "\n\n".join(" ".join(part.split()) for part in (inspect.getdoc(command) or "").split("\n\n"))
 
 
 def _with_errors_reported(command: Callable[..., None]) -> Callable[..., None]:

@@ -78,7 +78,6 @@ class Playback:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events of all runs."""
         return tuple(chain.from_iterable(self.runs))
 
     @property

@@ -284,8 +284,9 @@ def request(
         on_warning=warn,
     )
     put_json(_as_json(built) if as_json else built.body, default=_base64)
-    if report:
-        _print_report(built)
+    for entry in built.report if report else ():
+        reason = f" ({entry.reason})" if entry.reason else ""
+        put(f"{entry.outcome}{reason}: {entry.unit}", file=sys.stderr)
 
 
 def _read(file: str) -> Any:
@@ -310,9 +311,3 @@ def _as_json(built: ProviderRequest) -> dict[str, Any]:
         "flags": [flag.model_dump(mode="json") for flag in built.flags],
         "report": to_builtins(built.report),
     }
-
-
-def _print_report(built: ProviderRequest) -> None:
-    for entry in built.report:
-        reason = f" ({entry.reason})" if entry.reason else ""
-        put(f"{entry.outcome}{reason}: {entry.unit}", file=sys.stderr)

@@ -10,6 +10,7 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
@@ -71,8 +72,8 @@ def read_file(name: str) -> bytes:
         return b"".join(pieces(name, stream))
 
 
-def lines(file: str, source: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file."""
+def lines(file: str, source: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file, or what else is read from it."""
     try:
         yield from source
     except OSError as error:
@@ -81,11 +82,7 @@ def lines(file: str, source: IO[bytes]) -> Iterator[bytes]:
 
 def pieces(file: str, source: Any) -> Iterator[bytes]:
     """Yield data as soon as it is available, so that pipes are not delayed."""
-    try:
-        while data := source.read1(_PIECE):
-            yield data
-    except OSError as error:
-        raise unreadable(file, error) from None
+    return lines(file, iter(partial(source.read1, _PIECE), b""))
 
 
 def unreadable(file: str, error: Exception) -> ConfigurationError:

@@ -62,7 +62,6 @@ class CommandSpec:
 
     @property
     def examples(self) -> list[Example]:
-        """The examples."""
         rows = (" ".join(row.split()).split(" $ ", 1) for row in self.shown.strip().splitlines())
         return [Example(does, line) for does, line in rows]
 
@@ -304,7 +303,6 @@ class Page:
         self._text: Text = Text()
 
     def usage(self, line: str) -> None:
-        """Add the usage."""
         self._text.append("Usage: ", _HEADING).append(f"{line}\n")
 
     def title(self, text: str) -> None:
@@ -314,7 +312,6 @@ class Page:
         self._text.append(f"{text}\n", _HEADING)
 
     def paragraphs(self, text: str) -> None:
-        """Add paragraphs."""
         for paragraph in text.split("\n\n"):
             self._text.append(f"\n{self._filled(paragraph, '')}\n")
 
@@ -323,7 +320,6 @@ class Page:
         self.title(f"{title}:")
 
     def blank(self) -> None:
-        """Add a blank line."""
         self._text.append("\n")
 
     def indented(self, text: str) -> None:
@@ -350,7 +346,6 @@ class Page:
             self._text.append(f"{_INDENT}$ {line}\n")
 
     def render(self) -> str:
-        """Return the page."""
         with self._console.capture() as captured:
             self._console.print(self._text, soft_wrap=True, end="")
         return captured.get()

@@ -77,7 +77,6 @@ class EscapedBytes:
         self._started = False
 
     def write(self, data: bytes) -> None:
-        """Write the next piece."""
         text = self._decoder.decode(data)
         if text and not self._started:
             self._started = True
@@ -165,7 +164,6 @@ class ProgressBar:
             self._progress = bar
 
     def end(self) -> None:
-        """Remove the bar."""
         with self._lock:
             self._ended = True
             if self._progress is not None:

@@ -164,7 +164,6 @@ class Screen:
         self._streams = console.is_terminal and not console.is_dumb_terminal
 
     def intro(self) -> None:
-        """Print the introduction."""
         self._line(("agui-reasoning", "bold magenta"), ("  two turns, any provider, one protocol", "bold"))
         self._line(("front end ⇄ gateway ⇄ scripted provider, on this machine: no key, no network.", "dim"))
 

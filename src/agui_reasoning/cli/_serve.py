@@ -434,15 +434,11 @@ def proxy(
         allowed_hosts=allow_host or (),
     )
     listening = listen(host, port)
-    line = f"agui-reasoning proxy in front of {_without_credentials(upstream)} at {url_of(listening)}"
+    parts = urlsplit(upstream)
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # without credentials
+    line = f"agui-reasoning proxy in front of {shown} at {url_of(listening)}"
     log_to_stderr()
     serve_app(app, listening, on_ready=lambda: put(line))
-
-
-def _without_credentials(url: str) -> str:
-    """Return the URL without credentials."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def log_to_stderr() -> None:

@@ -145,10 +145,9 @@ class AssistantUI:
 
     def _reasoning_grew(self, event: Mapping[str, Any]) -> None:
         if event["delta"]:
-            if self._speaking is None:
-                self._reasoning(event)
-            assert self._speaking is not None
-            self._speaking.text += event["delta"]  # whichever message the event names
+            part = self._speaking or self._bubbles[-1].opened("reasoning", event["messageId"])
+            part.text += event["delta"]  # whichever message the event names
+            self._speaking = part
 
     def _reasoning_ended(self, event: Mapping[str, Any]) -> None:
         self._speaking = None
@@ -272,14 +271,11 @@ class TanStack:
 
     def _text_started(self, event: Mapping[str, Any]) -> None:
         name = event["messageId"]
-        if self._unnamed is not None:
-            answer, self._unnamed = self._unnamed, None
-            answer.id = name
-        elif (known := self._named(name)) is not None:
-            answer = known
-        else:
+        answer, self._unnamed = self._unnamed or self._named(name), None
+        if answer is None:
             answer = _Answer(name)
             self._answers.append(answer)
+        answer.id = name
         answer.metadata |= event.get("metadata", {})
 
     def _text_grew(self, event: Mapping[str, Any]) -> None:
