@@ -47,9 +47,13 @@ class RunLints:
     _calls: bool = False
     _open: dict[tuple[Any, Any], set[str]] = field(default_factory=dict)
     _overtaken: set[str] = field(default_factory=set)
+    _hid: bool = False
+    _raw_at: int | None = None
 
     def look(self, event: JSONObject, index: int) -> None:
         """Collect what an event contains."""
+        if self._raw_at is None and (event["type"] == "RAW" or "rawEvent" in event):
+            self._raw_at = index
         for part in unchecked_parts(event):
             for text in _long_strings(part):
                 self._copies.setdefault(text, index)
@@ -71,6 +75,12 @@ class RunLints:
             remedy = 'Ask the provider for it: for Claude, set `display` of `thinking` to "summarized".'
             index = next(iter(self._thoughts.values()))
             self.report(index, Notice("reasoning_without_text", message, remedy))
+        if self._hid and self._raw_at is not None:
+            message = (
+                "A run with hidden reasoning contains raw provider data, which may contain the reasoning."
+            )
+            remedy = "Do not send RAW events or rawEvent in a run that hides reasoning."
+            self.report(self._raw_at, Notice("raw_beside_hidden", message, remedy))
 
     # -- collecting
 
@@ -93,6 +103,7 @@ class RunLints:
     def _thought_end(self, event: JSONObject, index: int) -> None:
         name = event["messageId"]
         held = self.history.get(name)
+        self._hid |= held is not None and held.read_text() == ""
         response = _response_of(held.members if held else {})
         self._open.get((event.get("subagentRunId"), response), set()).discard(name)
         if name in self._overtaken:
@@ -115,6 +126,12 @@ class RunLints:
         self._calls = True
 
     def _snapshot(self, event: JSONObject, index: int) -> None:
+        if self._thoughts:
+            text = (
+                "A snapshot follows streamed reasoning, which some clients then lose and others show twice."
+            )
+            remedy = "Send snapshots at the start of a run, before streaming messages."
+            self.report(index, Notice("snapshot_after_reasoning", text, remedy))
         for message in event["messages"]:
             holders = [message, *message.get("toolCalls", ())]
             self._values.update(one["encryptedValue"] for one in holders if "encryptedValue" in one)
@@ -215,16 +232,6 @@ def _response_of(entity: Mapping[str, Any]) -> str | None:
 
 
 @dataclass(slots=True)
-class _RunSeen:
-    """Facts about the current run."""
-
-    thought: bool = False
-    hid: bool = False
-    raw_at: int | None = None
-    started: set[str] = field(default_factory=set)
-
-
-@dataclass(slots=True)
 class Lints:
     """Checks delivered events before the reducer applies them.
 
@@ -235,8 +242,8 @@ class Lints:
 
     reducer: Reducer
     report: Callable[[int, Notice], None]
-    _run: _RunSeen = field(default_factory=_RunSeen)
-    _whole: RunLints = field(init=False)
+    _run: RunLints = field(init=False)
+    _started: set[str] = field(init=False)
     _chunk: bool = False
     _spans: set[str] = field(default_factory=set)
     _homeless: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -250,9 +257,7 @@ class Lints:
     def look(self, event: JSONObject, index: int, *, chunk: bool = False) -> None:
         """Check a delivered event, which may have been expanded from a chunk."""
         self._chunk = chunk
-        if self._run.raw_at is None and (event["type"] == "RAW" or "rawEvent" in event):
-            self._run.raw_at = index
-        self._whole.look(event, index)
+        self._run.look(event, index)
         self._look_at_item(event, index)
         lint = _LINTS.get(event["type"])
         if lint is not None:
@@ -305,17 +310,11 @@ class Lints:
         self._end_run(event if event["type"] == "RUN_FINISHED" else None)
 
     def _end_run(self, finished: JSONObject | None = None) -> None:
-        self._whole.finish(finished)
-        if self._run.hid and self._run.raw_at is not None:
-            message = (
-                "A run with hidden reasoning contains raw provider data, which may contain the reasoning."
-            )
-            remedy = "Do not send RAW events or rawEvent in a run that hides reasoning."
-            self.report(self._run.raw_at, Notice("raw_beside_hidden", message, remedy))
+        self._run.finish(finished)
         self._renew()
 
     def _renew(self) -> None:
-        self._run, self._whole = _RunSeen(), RunLints(self.reducer.history, self.report)
+        self._run, self._started = RunLints(self.reducer.history, self.report), set()
 
     # -- spans and messages
 
@@ -330,22 +329,16 @@ class Lints:
     def _message_start(self, event: JSONObject, index: int) -> None:
         name = event["messageId"]
         thought = event["type"] == "REASONING_MESSAGE_START"
-        self._run.thought = self._run.thought or thought
         held = self.reducer.history.get(name)
         # Interleaved chunks have to return to an earlier ID (C24).
-        takes_turns = self._chunk and name in self._run.started
-        self._run.started.add(name)
+        takes_turns = self._chunk and name in self._started
+        self._started.add(name)
         is_alike = held is not None and held.text is not None and (held.role == "reasoning") == thought
         if is_alike and not takes_turns:
             message = f"The message {quoted(name)} is opened again, so new content is appended to the old."
             remedy = "Use a new ID for each message; to restate the history, send a snapshot."
             self.report(index, Notice("reopened_id", message, remedy))
         self._arrived("message", name)
-
-    def _thought_end(self, event: JSONObject, index: int) -> None:
-        held = self.reducer.history.get(event["messageId"])
-        if held is not None and held.read_text() == "":
-            self._run.hid = True
 
     def _call_start(self, event: JSONObject, index: int) -> None:
         if "parentMessageId" not in event and self.reducer.history.call(event["toolCallId"]) is None:
@@ -408,12 +401,6 @@ class Lints:
     # -- snapshots
 
     def _snapshot(self, event: JSONObject, index: int) -> None:
-        if self._run.thought:
-            message = (
-                "A snapshot follows streamed reasoning, which some clients then lose and others show twice."
-            )
-            remedy = "Send snapshots at the start of a run, before streaming messages."
-            self.report(index, Notice("snapshot_after_reasoning", message, remedy))
         snapshot = {message["id"]: message for message in event["messages"]}
         kinds = {"other", *(kind_of(message["role"]) for message in event["messages"])}
         held = self.reducer.history.of_kinds(kinds)
@@ -466,7 +453,6 @@ _LINTS: Final[dict[str, Callable[[Lints, JSONObject, int], None]]] = {
     "REASONING_START": Lints._span,
     "REASONING_END": Lints._span,
     "REASONING_MESSAGE_START": Lints._message_start,
-    "REASONING_MESSAGE_END": Lints._thought_end,
     "TEXT_MESSAGE_START": Lints._message_start,
     "TOOL_CALL_START": Lints._call_start,
     "TOOL_CALL_RESULT": Lints._call_result,

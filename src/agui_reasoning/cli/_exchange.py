@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -118,7 +118,11 @@ def encode_payloads(
             run.warn_once(decode.warnings)
             yield from _emitted(run, deltas)
     except AGUIReasoningError as error:
-        yield from _emitted(run, [*getattr(error, "deltas", ()), *_closing(decode)])
+        try:
+            held = decode.close()
+        except DecodeError as broken:
+            held = list(broken.deltas)
+        yield from _emitted(run, [*getattr(error, "deltas", ()), *held])
         yield run.fail(FAILURE, code=error.code)
         raise
     yield run.finish()
@@ -132,8 +136,18 @@ def _decoded(payloads: Iterable[Any], decode: Decoder, *, whole: bool) -> Iterat
         responded = responded or any(not isinstance(delta, UsageDelta) for delta in deltas)
         yield deltas
     yield decode.close()
+    if not count:
+        raise DecodeError(
+            "The stream contains no payloads.",
+            code="truncated_stream",
+            hint="Check that the provider was reached and that its response was saved.",
+        )
     if not responded:
-        raise _no_response(count, decode.api)
+        raise DecodeError(
+            f"None of the {count} payloads belongs to a response of {decode.api}.",
+            code="no_response",
+            hint=f"Check --api. Known APIs: {', '.join(API_IDS)}.",
+        )
 
 
 def _emitted(run: Run, deltas: Iterable[Delta]) -> Iterator[list[Event]]:
@@ -141,28 +155,6 @@ def _emitted(run: Run, deltas: Iterable[Delta]) -> Iterator[list[Event]]:
         events = run.receive(delta)
         if events:
             yield events
-
-
-def _closing(decode: Decoder) -> Sequence[Delta]:
-    """Return the deltas the decoder still holds after the stream broke."""
-    try:
-        return decode.close()
-    except DecodeError as error:
-        return error.deltas
-
-
-def _no_response(count: int, api: str) -> DecodeError:
-    if not count:
-        return DecodeError(
-            "The stream contains no payloads.",
-            code="truncated_stream",
-            hint="Check that the provider was reached and that its response was saved.",
-        )
-    return DecodeError(
-        f"None of the {count} payloads belongs to a response of {api}.",
-        code="no_response",
-        hint=f"Check --api. Known APIs: {', '.join(API_IDS)}.",
-    )
 
 
 # -- output formats

@@ -349,7 +349,14 @@ _TANSTACK: dict[str, Callable[[TanStack, Mapping[str, Any]], None]] = {
 
 def copilotkit(messages: MessagesInput) -> Messages:
     """Return messages as CopilotKit does: unchanged, with results after their calls."""
-    return _client_order(as_dicts(messages))
+    held = as_dicts(messages)
+    ordered = [message for message in held if message["role"] != "tool"]
+    for result in (message for message in held if message["role"] == "tool"):
+        at = next((n + 1 for n, m in enumerate(ordered) if _owns(m, result["toolCallId"])), len(ordered))
+        while at < len(ordered) and ordered[at]["role"] == "tool":
+            at += 1
+        ordered.insert(at, result)
+    return ordered
 
 
 def assistant_ui(messages: MessagesInput) -> Messages:
@@ -469,17 +476,6 @@ _EVENTS: dict[str, Callable[[Mapping[str, Any]], Iterator[dict[str, Any]]]] = {
     "assistant": _answer,
     "tool": _result,
 }
-
-
-def _client_order(messages: Messages) -> Messages:
-    """Move results after the assistant message with their call."""
-    ordered = [message for message in messages if message["role"] != "tool"]
-    for result in (message for message in messages if message["role"] == "tool"):
-        at = next((n + 1 for n, m in enumerate(ordered) if _owns(m, result["toolCallId"])), len(ordered))
-        while at < len(ordered) and ordered[at]["role"] == "tool":
-            at += 1
-        ordered.insert(at, result)
-    return ordered
 
 
 def _owns(message: Mapping[str, Any], call_id: str) -> bool:
