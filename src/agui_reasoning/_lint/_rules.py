@@ -233,12 +233,7 @@ def _response_of(entity: Mapping[str, Any]) -> str | None:
 
 @dataclass(slots=True)
 class Lints:
-    """Checks delivered events before the reducer applies them.
-
-    Attributes:
-        reducer: The messages of a client.
-        report: Called with the index of an event and the notice.
-    """
+    """Checks delivered events before the reducer applies them, and reports as `RunLints` does."""
 
     reducer: Reducer
     report: Callable[[int, Notice], None]

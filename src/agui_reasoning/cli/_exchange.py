@@ -98,13 +98,9 @@ def _of_openhands(payloads: Iterable[Any], run_input: dict[str, Any]) -> Iterato
 def encode_payloads(
     payloads: Iterable[Any], decode: Decoder, run: Run, *, whole: bool = False
 ) -> Iterator[list[Event]]:
-    """Encode provider payloads as one run, from RUN_STARTED to its terminal event.
+    """Encode provider payloads, whose iteration may raise, as a new run, from RUN_STARTED to its end.
 
-    Args:
-        payloads: Parsed payloads, in order; iterating may raise.
-        decode: A new decoder.
-        run: A run that has not started.
-        whole: Whether each payload is a whole response instead of a piece of a stream.
+    If ``whole``, each payload is a whole response instead of a piece of a stream.
 
     Yields:
         Lists of events, as soon as they are known. The AG-UI stream is complete even if an error follows.

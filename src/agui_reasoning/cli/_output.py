@@ -176,11 +176,7 @@ def progress(
 ) -> Iterator[ProgressBar]:
     """Show a progress bar on standard error, if that is a terminal and the work takes over a second.
 
-    Args:
-        label: What is done.
-        total: The amount of work; ``None`` if it is unknown.
-        quiet: Show nothing.
-        in_bytes: The amounts are bytes.
+    ``total`` is the amount of work, if it is known.
     """
     bar = ProgressBar(label, total, in_bytes=in_bytes)
     terminal = sys.stderr is not None and (sys.stderr.isatty() or os.environ.get("FORCE_COLOR"))

@@ -189,14 +189,10 @@ def sequence(exchange: str | Mapping[str, Any]) -> tuple[Exchange, ...]:
 
 
 def choose(exchanges: Sequence[Exchange], speakers: Iterable[Speaker]) -> Exchange:
-    """Select the exchange that answers a conversation.
+    """Select the exchange of a `sequence` that answers a conversation, by its speakers in order.
 
     The second one answers a tool result, the third one a question after an answer, and the first one
     everything else. The first one also replaces missing exchanges.
-
-    Args:
-        exchanges: The exchanges, as returned by `sequence`.
-        speakers: The speakers of the conversation, in order.
     """
     spoken = list(speakers)
     position = 0

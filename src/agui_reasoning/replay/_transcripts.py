@@ -163,11 +163,7 @@ def _found(
 
 
 def read_request(api: str, body: Mapping[str, Any]) -> list[Entry]:
-    """List the entries of a request in order, skipping what cannot be read.
-
-    Args:
-        api: The API ID; one of `TRANSCRIPTS`.
-        body: The request.
+    """List the entries of a request to one of `TRANSCRIPTS` in order, skipping what cannot be read.
 
     Examples:
         >>> thinking = {"type": "thinking", "thinking": "Wet?", "signature": "U0lH"}
@@ -182,12 +178,7 @@ def read_request(api: str, body: Mapping[str, Any]) -> list[Entry]:
 
 
 def read_response(api: str, payloads: Iterable[Any]) -> list[Entry]:
-    """List the entries of the provider's response, as they would appear in a request.
-
-    Args:
-        api: The API ID; one of `TRANSCRIPTS`.
-        payloads: The payloads of a stream, or one whole response.
-    """
+    """List the entries of a stream's payloads, or of a whole response, as they would appear in a request."""
     objects = (payload for payload in payloads if isinstance(payload, dict))
     return read_request(api, TRANSCRIPTS[api].response(objects))
 
@@ -397,11 +388,7 @@ def _xai(payloads: Iterator[JSONObject]) -> JSONObject:
 
 
 def chat_request(fields: EntryFields) -> EntryFields:
-    """Return the paths of a request in the style of Chat Completions.
-
-    Args:
-        fields: The paths of the reasoning in a message.
-    """
+    """Return the paths of a request like Chat Completions, from those of the reasoning in a message."""
     shared = {"tool_call_id": RESULT, "tool_calls/*/id": CALL_ID}
     return {f"messages/*/{path}": kind for path, kind in {**fields, **shared}.items()}
 

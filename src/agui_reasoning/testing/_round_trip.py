@@ -137,12 +137,9 @@ class Client:
         return any(isinstance(event, MessagesSnapshotEvent) for event in self._delivered)
 
     def through(self, before: Messages, front_end: FrontEnd, stage: Stage | None = None) -> Messages:
-        """Return the messages of a front end that received the stream.
+        """Return the messages of a front end that received the stream, after those it had ``before``.
 
-        Args:
-            before: The messages of the run's input, as the front end returns them.
-            front_end: The front end.
-            stage: What its users must add to the stream.
+        Its users must add the stage to the stream.
         """
         events = self._delivered
         if stage is not None:

@@ -87,11 +87,7 @@ _CHANNELS = st.sampled_from(["text", "summary", "raw"])
 
 
 def texts(*, clean: bool = False) -> Strategy[str]:
-    """Generate model text.
-
-    Args:
-        clean: Generate only text as a decoder returns it: not empty, and without lone surrogates.
-    """
+    """Generate model text; if ``clean``, as a decoder returns it: not empty, and without lone surrogates."""
     return CLEAN if clean else _NASTY
 
 
