@@ -404,11 +404,6 @@ class Lints:
             message = f"The snapshot removes the encrypted value of {faults.listed([*map(quoted, lost)])}."
             remedy = "Repeat encryptedValue and encryptedValueType of every message and call that has them."
             self.report(index, Notice("snapshot_drops_value", message, remedy))
-        self._find_renamed(snapshot, index)
-        for one in event["messages"]:
-            self._arrived_message(one)
-
-    def _find_renamed(self, snapshot: dict[str, JSONObject], index: int) -> None:
         answered = {one["toolCallId"]: name for name, one in snapshot.items() if one["role"] == "tool"}
         renamed = [
             call
@@ -420,6 +415,8 @@ class Lints:
             message = f"The snapshot gives the result of {calls} another message ID."
             remedy = "Use the messageId of TOOL_CALL_RESULT for the tool message in snapshots."
             self.report(index, Notice("result_renamed", message, remedy))
+        for one in event["messages"]:
+            self._arrived_message(one)
 
 
 def _lost(record: HeldMessage, snapshot: dict[str, JSONObject]) -> list[str]:

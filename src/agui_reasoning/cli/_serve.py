@@ -207,11 +207,13 @@ def serve(
     given = {name: value for name, value in options.items() if value is not None}
     spec = upstream or _REPLAY
     log_to_stderr()
-    chosen = (
-        _provider(given, retry_without_reasoning)
-        if _is_provider(given, upstream)
-        else _replay(spec, delay_ms / 1000)
-    )
+    if given and upstream is not None:
+        raise ConfigurationError(
+            f"--upstream and {next(iter(given))} exclude each other.",
+            code="wrong_option",
+            hint="Use a replay, or a provider with --api.",
+        )
+    chosen = _provider(given, retry_without_reasoning) if given else _replay(spec, delay_ms / 1000)
     keys = _keys(keys_env, keys_file, shows_all=visibility == "full" and not allow_reasoning_request)
     app = create_app(
         chosen,
@@ -273,17 +275,6 @@ def _allowed(text: str | None) -> Any:
     return lowest, highest
 
 
-def _is_provider(given: Mapping[str, str], upstream: str | None) -> bool:
-    """Return whether the options select a provider instead of a replay."""
-    if given and upstream is not None:
-        raise ConfigurationError(
-            f"--upstream and {next(iter(given))} exclude each other.",
-            code="wrong_option",
-            hint="Use a replay, or a provider with --api.",
-        )
-    return bool(given)
-
-
 def _needs_provider(api: str | None) -> bool:
     """Return whether several vendors serve an API; unknown APIs are rejected later."""
     return api in API_IDS and vendor_of(api) is None
@@ -296,11 +287,10 @@ def _sdk_upstream(api: str | None) -> str | None:
 
 def _provider(given: Mapping[str, str], retry_without_reasoning: bool) -> Upstream:
     from agui_reasoning import gateway
-    from agui_reasoning.gateway import endpoint_of
 
     sdk = _sdk_upstream(given.get("--api"))
     if "--api" in given and sdk is None:
-        endpoint_of(given["--api"], given.get("--provider"))
+        gateway.endpoint_of(given["--api"], given.get("--provider"))
     required = ("--api", "--model") if sdk else ("--api", "--base-url", "--model")
     missing = [name for name in required if name not in given]
     if "--provider" not in given and _needs_provider(given.get("--api")):
