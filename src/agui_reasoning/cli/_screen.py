@@ -47,24 +47,21 @@ _STARTS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
 _DELTAS = frozenset({"REASONING_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"})
 
 
-def blocks(events: Iterable[Any]) -> list[ScreenBlock]:
-    """Return the blocks of a run in order; the demo has no interleaved messages."""
-    found: list[ScreenBlock] = []
-    for event in events:
-        kind = event.type.value
-        if kind in _STARTS:
-            label, pieces = _STARTS[kind]
-            found.append(ScreenBlock(label, pieces(event)))
-        elif kind in _DELTAS:
-            found[-1].pieces.append(event.delta)
-    return found
-
-
 def conversation(playback: Playback) -> list[ScreenBlock]:
-    """Return the blocks of a conversation, including the front end's input before each run."""
+    """Return the blocks of a conversation, including the front end's input before each run.
+
+    The demo has no interleaved messages.
+    """
     found: list[ScreenBlock] = []
+    event: Any
     for (kind, words), run in zip(playback.inputs, playback.runs, strict=False):
-        found += [ScreenBlock(kind, [words]), *blocks(run)]
+        found.append(ScreenBlock(kind, [words]))
+        for event in run:
+            if (start := _STARTS.get(event.type.value)) is not None:
+                label, pieces = start
+                found.append(ScreenBlock(label, pieces(event)))
+            elif event.type.value in _DELTAS:
+                found[-1].pieces.append(event.delta)
     return found
 
 
