@@ -17,32 +17,19 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import libcst as cst
 
 from agui_reasoning._migrate._renames import new_id
-from agui_reasoning._migrate._session import EventStep, Family, Session, called, member_name, member_nodes
+from agui_reasoning._migrate._session import Family, Session, called, member_name, member_nodes
 from agui_reasoning._migrate._sites import IDS, CodeScope, Site, SitePlace, SitePlaces, complete, targets
 
 _FAMILIES: tuple[Family, ...] = ("span", "message")
 _SETUP = frozenset({"__init__", "__new__", "__post_init__"})
 _DECORATORS = re.compile(r"(?s)(?:\w+\.)*(?:final|dataclass(?:\((?!.*(?:slots|frozen)\s*=\s*True).*\))?)")
 _WITHOUT_ATTRIBUTES = re.compile(r"\b(?:NamedTuple|Struct)$")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Use:
-    """An event that needs an ID."""
-
-    site: Site
-    place: SitePlace
-
-    @property
-    def step(self) -> EventStep:
-        return self.site.kind.step
 
 
 def give_ids(session: Session, sites: Sequence[Site]) -> None:
@@ -67,17 +54,17 @@ class _Carriers:
 
     def give(self, family: Family, sites: Sequence[Site]) -> None:
         """Give the events of one family their IDs."""
-        groups: dict[CodeScope, list[_Use]] = defaultdict(list)
-        objects: dict[cst.ClassDef, list[_Use]] = defaultdict(list)
+        groups: dict[CodeScope, list[SitePlace]] = defaultdict(list)
+        objects: dict[cst.ClassDef, list[SitePlace]] = defaultdict(list)
         name = self._session.unused_name(f"reasoning_{family}_id")
         for site in sites:
-            place = self._places.locate(site.node)
-            groups[place.scope].append(_Use(site, place))
+            place = self._places.locate(site)
+            groups[place.scope].append(place)
         for scope, group in groups.items():
-            group.sort(key=lambda use: use.place.line)
+            group.sort(key=lambda use: use.line)
             if any(use.site.explicit for use in group):
                 self._keep_given(group)
-            elif compared := next((use for use in group if use.place.compared), None):
+            elif compared := next((use for use in group if use.compared), None):
                 message = "A whole event is compared, but IDs are random."
                 self._session.find(compared.site.node, "unclear_use", message)
             elif self._is_closed(group):
@@ -94,18 +81,18 @@ class _Carriers:
         line = self._facts.parent(node) if isinstance(node, cst.BaseSmallStatement) else node
         self.statements[line].append(_assignment(name, value))
 
-    def _give(self, variable: str, group: Sequence[_Use]) -> None:
+    def _give(self, variable: str, group: Sequence[SitePlace]) -> None:
         for use in group:
-            if use.step == "start" and use.place.statement is not None:
-                self._assign(variable, new_id(self._session), use.place.statement)
+            if use.step == "start" and use.statement is not None:
+                self._assign(variable, new_id(self._session), use.statement)
             complete(self._session, use.site, variable)
 
-    def _refuse(self, group: Sequence[_Use]) -> None:
+    def _refuse(self, group: Sequence[SitePlace]) -> None:
         use = group[0]
         message = f"No local variable or attribute can carry the ID of this {use.site.kind.family}."
         self._session.find(use.site.node, "ids_cross_functions", message)
 
-    def _keep_given(self, group: Sequence[_Use]) -> None:
+    def _keep_given(self, group: Sequence[SitePlace]) -> None:
         """Keep the IDs that the code already passes, and report those that cannot be right.
 
         0.x ignored them, so they may equal those of text messages; clients would now merge the two messages.
@@ -118,11 +105,11 @@ class _Carriers:
                 self._session.find(node, "given_ids", f"{code} is also the ID of another message.")
             complete(self._session, use.site, None)
 
-    def _is_closed(self, group: Sequence[_Use]) -> bool:
+    def _is_closed(self, group: Sequence[SitePlace]) -> bool:
         """Return whether each call of a function creates both START and END of its spans or messages."""
-        starts = [use.place for use in group if use.step == "start"]
-        readers = [use.place for use in group if use.step != "start"]
-        ends = [use.place for use in group if use.step == "end"]
+        starts = [use for use in group if use.step == "start"]
+        readers = [use for use in group if use.step != "start"]
+        ends = [use for use in group if use.step == "end"]
         reaches = self._places.reaches
         return (
             _can_assign(group)
@@ -132,10 +119,10 @@ class _Carriers:
             and _alternate(group)
         )
 
-    def _give_local(self, name: str, group: Sequence[_Use]) -> None:
-        starts = [use.place for use in group if use.step == "start"]
-        if not all(_nearest(starts, use.place, _covers) for use in group):
-            self._assign(name, '""', group[0].place.top)
+    def _give_local(self, name: str, group: Sequence[SitePlace]) -> None:
+        starts = [use for use in group if use.step == "start"]
+        if not all(_nearest(starts, use, _covers) for use in group):
+            self._assign(name, '""', group[0].top)
         self._give(name, group)
 
     def _owner(self, scope: CodeScope) -> cst.ClassDef | None:
@@ -145,7 +132,7 @@ class _Carriers:
         has_self = any(parameter.name.value == "self" for parameter in first)
         return owner if has_self and isinstance(owner, cst.ClassDef) else None
 
-    def _give_attribute(self, name: str, owner: cst.ClassDef, group: Sequence[_Use]) -> None:
+    def _give_attribute(self, name: str, owner: cst.ClassDef, group: Sequence[SitePlace]) -> None:
         if {use.step for use in group} >= {"start", "end"} and self._keeps_state(owner):
             first = next(node for node in owner.body.body if isinstance(node, cst.FunctionDef))
             self._assign(name, '""', first)
@@ -174,13 +161,13 @@ def _covers(start: SitePlace, use: SitePlace) -> bool:
     return start.line <= use.line and start.precedes(use) and not use.rescue & start.attempts
 
 
-def _can_assign(group: Sequence[_Use]) -> bool:
+def _can_assign(group: Sequence[SitePlace]) -> bool:
     """Return whether the ID of each START can be assigned on a line before it."""
-    first: dict[cst.CSTNode | None, _Use] = {}
+    first: dict[cst.CSTNode | None, SitePlace] = {}
     for use in group:
-        place, is_first = use.place, first.setdefault(use.place.statement, use) is use
-        is_late = use.step == "start" and (not is_first or place.inline or _is_constant(place))
-        if place.fixed or is_late:
+        is_first = first.setdefault(use.statement, use) is use
+        is_late = use.step == "start" and (not is_first or use.inline or _is_constant(use))
+        if use.fixed or is_late:
             return False
     return True
 
@@ -198,16 +185,16 @@ def _nearest(
     return any(fits(other, place) for other in chain(reversed(places[:at]), places[at:]))
 
 
-def _alternate(group: Sequence[_Use]) -> bool:
+def _alternate(group: Sequence[SitePlace]) -> bool:
     """Return whether STARTs and ENDs alternate, with content only in between.
 
     Two events are compared only if the first has always run before the second.
     """
-    before: _Use | None = None
+    before: SitePlace | None = None
     for use in group:
         steps = (before and before.step, use.step)
         wrong = steps in (("start", "start"), ("end", "content"), ("end", "end"))
-        if wrong and before is not None and before.place.precedes(use.place):
+        if wrong and before is not None and before.precedes(use):
             return False
         if use.step != "content":
             before = use

@@ -12,6 +12,7 @@ import libcst as cst
 
 from agui_reasoning._migrate._session import (
     EventNames,
+    EventStep,
     Facts,
     Session,
     called,
@@ -151,6 +152,7 @@ class SitePlace:
     """The location of a created event.
 
     Attributes:
+        site: The event.
         line: Line and column.
         scope: The innermost function around it.
         top: The top-level statement of the scope that contains it.
@@ -163,6 +165,7 @@ class SitePlace:
         attempts: The ``try`` statements that contain it in their body.
     """
 
+    site: Site
     line: tuple[int, int]
     scope: CodeScope
     top: cst.CSTNode
@@ -174,13 +177,18 @@ class SitePlace:
     rescue: set[cst.CSTNode] = field(default_factory=set)
     attempts: set[cst.CSTNode] = field(default_factory=set)
 
+    @property
+    def step(self) -> EventStep:
+        """The step of the event."""
+        return self.site.kind.step
+
     def precedes(self, other: SitePlace) -> bool:
         """Return whether it has always run when a later place does: the other shares all its conditions."""
         return not self.inline and {guard.node for guard in self.guards} <= {g.node for g in other.guards}
 
 
 class SitePlaces:
-    """Locates nodes, and decides whether one place can run before another in the same call."""
+    """Locates events, and decides whether one place can run before another in the same call."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -188,10 +196,10 @@ class SitePlaces:
         self._condition = lru_cache(None)(self._read_condition)
         self._sets = lru_cache(None)(lambda block: frozenset(targets(block, facts.module)))
 
-    def locate(self, node: cst.CSTNode) -> SitePlace:
-        """Return the location of a node."""
-        place = SitePlace(self._facts.line(node), self._facts.module, node)
-        for parent, child in self._facts.up(node):
+    def locate(self, site: Site) -> SitePlace:
+        """Return the location of an event."""
+        place = SitePlace(site, self._facts.line(site.node), self._facts.module, site.node)
+        for parent, child in self._facts.up(site.node):
             if isinstance(parent, cst.FunctionDef | cst.Lambda) and child is parent.body:
                 place.scope = parent
                 place.inline |= isinstance(parent, cst.Lambda)
