@@ -76,11 +76,9 @@ def _visible(unsafe: re.Pattern[str], text: str) -> str:
 
 
 def _inert(text: str) -> str:
-    return _COMMAND.sub(lambda found: found[1] + _escape_char(found[2]), text) if _may_command(text) else text
-
-
-def _may_command(text: str) -> bool:
-    return "::" in text or "##" in text
+    if "::" not in text and "##" not in text:
+        return text
+    return _COMMAND.sub(lambda found: found[1] + _escape_char(found[2]), text)
 
 
 def _open_end(text: str) -> str:

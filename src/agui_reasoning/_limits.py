@@ -126,11 +126,7 @@ def _bytes_of(texts: list[Any]) -> int:
         text = "".join(texts)
     except TypeError:
         text = "".join([text for text in texts if isinstance(text, str)])
-    return len(text) if text.isascii() else _utf8_bytes(text)
-
-
-def _utf8_bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 _WORDS: dict[LimitName, str] = {

@@ -222,12 +222,9 @@ _SHOWN: Final = 5
 
 
 def faults_of(error: ValidationError, value: Any) -> dict[str, str]:
-    """Return what was expected at each place that is malformed.
+    """Return what was expected at each malformed place of a value that was validated.
 
-    Args:
-        error: The error of the validation.
-        value: What was validated. Pydantic puts the members of unions into its locations; the value tells
-            them from names.
+    Pydantic puts the members of unions into its locations; the value tells them from names.
     """
     faults: dict[str, list[str]] = {}
     for fault in error.errors(include_url=False):

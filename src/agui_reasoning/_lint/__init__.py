@@ -117,7 +117,9 @@ class _Checker:
     def _receive_other(self, event: object) -> None:
         """Check an event that does not repeat the last."""
         received = plain_json(event) or {}
-        upgraded = self._upgrade(event, received)
+        upgraded = dict(self._pipeline.upgrade(event))
+        names = received.get("type"), upgraded.get("type")
+        self._kind = names if names[0] != names[1] else None  # type: ignore[assignment]
         self._report_leaks(received)
         self._repair.prepare(upgraded)
         error = self._take(upgraded)
@@ -147,15 +149,10 @@ class _Checker:
             for path in places.unknown:
                 self._notice(unknown_member(event, path))
             self._repair.mend(event, error)
+        elif (violation := self._take(left)) is None:
+            self._repair.passed(left)
         else:
-            self._receive_left(left)
-
-    def _receive_left(self, event: JSONObject) -> None:
-        error = self._take(event)
-        if error is None:
-            self._repair.passed(event)
-        else:
-            self._mend(event, error)
+            self._mend(left, violation)
 
     def _report_leaks(self, received: Mapping[str, Any]) -> None:
         for notice in leaks(received):
@@ -170,12 +167,6 @@ class _Checker:
         said = {(finding.code, finding.index) for finding in self._findings}
         left = [one for one in self._findings if (_SAID_BY.get(one.code), one.index) not in said]
         return sorted(left, key=lambda finding: finding.index)
-
-    def _upgrade(self, event: object, received: Mapping[str, Any]) -> JSONObject:
-        upgraded = dict(self._pipeline.upgrade(event))
-        names = received.get("type"), upgraded.get("type")
-        self._kind = names if names[0] != names[1] else None  # type: ignore[assignment]
-        return upgraded
 
     def _take(self, event: JSONObject) -> RemoteProtocolError | None:
         """Process an event; return its violation, if any."""

@@ -139,12 +139,10 @@ def _is_reasoning(name: str, value: Any) -> bool:
 def _is_raw_reasoning(name: str, value: Any) -> bool:
     if isinstance(value, Mapping):
         texts = [value[text] for text in _TEXT_NAMES if isinstance(value.get(text), (str, list))]
-        return any(texts) and (value.get("thought") is True or _is_reasoning_type(value.get("type")))
+        kind = value.get("type")
+        is_named = isinstance(kind, str) and _REASONING_TYPE.search(kind) is not None
+        return any(texts) and (value.get("thought") is True or is_named)
     return _is_named(name, value, _RAW_REASONING_NAMES)
-
-
-def _is_reasoning_type(kind: Any) -> bool:
-    return isinstance(kind, str) and _REASONING_TYPE.search(kind) is not None
 
 
 def _is_named(name: str, value: Any, names: frozenset[str]) -> bool:

@@ -14,6 +14,7 @@ from agui_reasoning.consumer import faults
 from agui_reasoning.errors import RemoteProtocolError
 
 _Step: TypeAlias = Callable[[JSONObject], "RemoteProtocolError | None"]
+"""Processes an event; returns its violation."""
 _Key: TypeAlias = tuple[str, str]
 
 # Per prefix of the event type: the ID field, the suffixes of start and end, and further members of the start.
@@ -39,20 +40,13 @@ class Repair:
     """
 
     def __init__(self, take: _Step, retry: _Step) -> None:
-        """Prepare for one stream.
-
-        Args:
-            take: Processes an event without reporting anything; returns its violation.
-            retry: Processes an event and reports its notices; returns its violation.
-        """
+        """Prepare for one stream; ``retry`` reports the notices of an event, ``take`` reports nothing."""
         self._take = take
         self._retry = retry
         self.implied = False
         self._reported: dict[_Key, set[str]] = {}
         self._opened: dict[_Key, JSONObject] = {}
         self._nameless: dict[str, int] = {}
-
-    # -- before and after events
 
     def prepare(self, event: Mapping[str, Any]) -> None:
         """Close inserted items that the next event would otherwise be rejected for."""
@@ -69,7 +63,7 @@ class Repair:
         kind = faults.type_of(event)
         if kind in ("RUN_STARTED", *_TERMINAL):
             self._forget()
-        family, verb = _split(kind)
+        family, _, verb = kind.rpartition("_")
         key = _key(family, event)
         if key is not None and verb in ("START", "STARTED"):
             self._reported.pop(key, None)
@@ -84,18 +78,34 @@ class Repair:
         self._opened.clear()
         self._nameless.clear()
 
-    # -- violations
-
     def mend(self, event: JSONObject, error: RemoteProtocolError) -> bool:
         """Repair a violation.
 
         Returns:
             Whether to report it, because it does not follow from a reported one.
         """
-        family, verb = _split(faults.type_of(event))
-        key = _key(family, event) or (faults.type_of(event), "")
+        kind = faults.type_of(event)
+        family, _, verb = kind.rpartition("_")
+        key = _key(family, event) or (kind, "")
         is_new = self._is_new(error, family, key)
-        _MENDS[error.code](self, event, family, verb, key)
+        match error.code:  # others cannot be repaired: their event is dropped
+            case "not_open" if verb not in _ENDS and key[0] in _FAMILIES:
+                self._open(event, family, key)
+                self._take(event)
+            case "already_open":
+                self._already_open(family, key)
+            case "malformed_event":
+                self._malformed(event, family, verb, key)
+            case "run_order":
+                self._run_order(event)
+            case "left_open":
+                self._end_run()
+            case "subagent_order" if verb == "STARTED":
+                self._take_without(event, "parentSubagentRunId")
+            case "owner_mismatch":
+                self._take_without(event, "subagentRunId")
+            case "chunk_conflict":
+                self._take_without(event, *_SETTLED)
         return is_new
 
     def _is_new(self, error: RemoteProtocolError, family: str, key: _Key) -> bool:
@@ -124,27 +134,17 @@ class Repair:
             self._opened[key] = {"type": f"{family}_{end}", field: key[1], **owner}
             self._of(key).add("order")
 
-    def _not_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        if verb not in _ENDS and key[0] in _FAMILIES:
-            self._open(event, family, key)
-            self._take(event)
-
-    def _already_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
+    def _already_open(self, family: str, key: _Key) -> None:
         if self._opened.pop(key, None) is None and key[0] in _FAMILIES:
             # A repeated start: report neither a missing end nor a second one. Otherwise, the start is late.
             field, _, end, _ = _FAMILIES[family]
             self._opened[key] = {"type": f"{family}_{end}", field: key[1]}
 
-    def _subagent(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        if verb == "STARTED":
-            self._take({name: member for name, member in event.items() if name != "parentSubagentRunId"})
-
     def _malformed(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
         if event.get("type") == "RUN_STARTED":
             self._imply_run()
         elif event.get("type") == "RUN_FINISHED":
-            self._take({"type": "RUN_ERROR", "message": ""})
-            self._forget()
+            self._end_run()
         elif family not in _FAMILIES or verb not in ("START", "STARTED", *_ENDS):
             return
         elif key[0] != family:
@@ -162,10 +162,9 @@ class Repair:
         self._forget()
         self.implied = True
 
-    def _run_order(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
+    def _run_order(self, event: JSONObject) -> None:
         if event["type"] == "RUN_STARTED":
-            self._take({"type": "RUN_ERROR", "message": ""})
-            self._forget()
+            self._end_run()
             self._retry(event)
         elif event["type"] not in _TERMINAL:
             self._imply_run()
@@ -173,37 +172,12 @@ class Repair:
             if error is not None and error.code != "run_order":
                 self.mend(event, error)
 
-    def _left_open(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
+    def _end_run(self) -> None:
         self._take({"type": "RUN_ERROR", "message": ""})
         self._forget()
 
-    def _owner(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        self._take({name: member for name, member in event.items() if name != "subagentRunId"})
-
-    def _chunk_conflict(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        self._take({name: member for name, member in event.items() if name not in _SETTLED})
-
-    def _drop(self, event: JSONObject, family: str, verb: str, key: _Key) -> None:
-        """Drop an event that cannot be repaired."""
-
-
-_MENDS: Final[dict[str, Callable[[Repair, JSONObject, str, str, _Key], None]]] = {
-    "not_open": Repair._not_open,
-    "already_open": Repair._already_open,
-    "subagent_order": Repair._subagent,
-    "malformed_event": Repair._malformed,
-    "run_order": Repair._run_order,
-    "left_open": Repair._left_open,
-    "owner_mismatch": Repair._owner,
-    "chunk_conflict": Repair._chunk_conflict,
-    "chunk_without_id": Repair._drop,
-    "chunk_ambiguous": Repair._drop,
-}
-
-
-def _split(kind: str) -> tuple[str, str]:
-    family, _, verb = kind.rpartition("_")
-    return family, verb
+    def _take_without(self, event: JSONObject, *names: str) -> None:
+        self._take({name: member for name, member in event.items() if name not in names})
 
 
 def _key(family: str, event: Mapping[str, Any]) -> _Key | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from agui_reasoning._lint._leaks import unchecked_parts
 from agui_reasoning._strict_json import JSONObject
@@ -47,9 +47,13 @@ class RunLints:
     _calls: bool = False
     _open: dict[tuple[Any, Any], set[str]] = field(default_factory=dict)
     _overtaken: set[str] = field(default_factory=set)
+    _hid: bool = False
+    _raw_at: int | None = None
 
     def look(self, event: JSONObject, index: int) -> None:
         """Collect what an event contains."""
+        if self._raw_at is None and (event["type"] == "RAW" or "rawEvent" in event):
+            self._raw_at = index
         for part in unchecked_parts(event):
             for text in _long_strings(part):
                 self._copies.setdefault(text, index)
@@ -58,18 +62,25 @@ class RunLints:
             collect(self, event, index)
 
     def finish(self, event: JSONObject | None) -> None:
-        """Judge the run.
-
-        Args:
-            event: Its ``RUN_FINISHED``; ``None`` if it ended otherwise.
-        """
+        """Judge the run that ended with this ``RUN_FINISHED``, or otherwise (``None``)."""
         texts = {name: text for name in self._thoughts if (text := self._text(name))}
         self._find_repeats(texts)
         self._find_copies(texts)
         if event is not None and texts and not self._values and self._wants_values(event):
-            self._report_missing(self._thoughts[next(iter(texts))])
+            message = "The run has reasoning, but no encrypted value to return to the provider."
+            remedy = "Send the provider's signature or encrypted content as REASONING_ENCRYPTED_VALUE."
+            self.report(self._thoughts[next(iter(texts))], Notice("missing_value", message, remedy))
         if self._thoughts and not texts and any(map(_is_signed, self._values)):
-            self._report_omitted(self._thoughts[next(iter(self._thoughts))])
+            message = "The run has signed reasoning, but no text of it to show."
+            remedy = 'Ask the provider for it: for Claude, set `display` of `thinking` to "summarized".'
+            index = next(iter(self._thoughts.values()))
+            self.report(index, Notice("reasoning_without_text", message, remedy))
+        if self._hid and self._raw_at is not None:
+            message = (
+                "A run with hidden reasoning contains raw provider data, which may contain the reasoning."
+            )
+            remedy = "Do not send RAW events or rawEvent in a run that hides reasoning."
+            self.report(self._raw_at, Notice("raw_beside_hidden", message, remedy))
 
     # -- collecting
 
@@ -92,6 +103,7 @@ class RunLints:
     def _thought_end(self, event: JSONObject, index: int) -> None:
         name = event["messageId"]
         held = self.history.get(name)
+        self._hid |= held is not None and held.read_text() == ""
         response = _response_of(held.members if held else {})
         self._open.get((event.get("subagentRunId"), response), set()).discard(name)
         if name in self._overtaken:
@@ -114,6 +126,12 @@ class RunLints:
         self._calls = True
 
     def _snapshot(self, event: JSONObject, index: int) -> None:
+        if self._thoughts:
+            text = (
+                "A snapshot follows streamed reasoning, which some clients then lose and others show twice."
+            )
+            remedy = "Send snapshots at the start of a run, before streaming messages."
+            self.report(index, Notice("snapshot_after_reasoning", text, remedy))
         for message in event["messages"]:
             holders = [message, *message.get("toolCalls", ())]
             self._values.update(one["encryptedValue"] for one in holders if "encryptedValue" in one)
@@ -122,8 +140,7 @@ class RunLints:
 
     def _text(self, name: str) -> str:
         held = self.history.get(name)
-        text = None if held is None else held.read_text()
-        return "" if text is None else text.strip()
+        return "" if held is None else (held.read_text() or "").strip()
 
     def _find_repeats(self, texts: Mapping[str, str]) -> None:
         first: dict[tuple[Any, int, str], str] = {}
@@ -151,16 +168,6 @@ class RunLints:
         if not named:
             return self._calls
         return any(_wants_values(usage["provider"], usage.get("model")) for usage in named)
-
-    def _report_missing(self, index: int) -> None:
-        message = "The run has reasoning, but no encrypted value to return to the provider."
-        remedy = "Send the provider's signature or encrypted content as REASONING_ENCRYPTED_VALUE."
-        self.report(index, Notice("missing_value", message, remedy))
-
-    def _report_omitted(self, index: int) -> None:
-        message = "The run has signed reasoning, but no text of it to show."
-        remedy = 'Ask the provider for it: for Claude, set `display` of `thinking` to "summarized".'
-        self.report(index, Notice("reasoning_without_text", message, remedy))
 
 
 def _is_signed(value: str) -> bool:
@@ -224,34 +231,14 @@ def _response_of(entity: Mapping[str, Any]) -> str | None:
     return response if isinstance(response, str) else None
 
 
-ReportNotice: TypeAlias = Callable[[int, Notice], None]
-
-_OWN_VERSION: Final = "Set `protocolVersion` to the version you emit."
-
-
-@dataclass(slots=True)
-class _RunSeen:
-    """Facts about the current run."""
-
-    thought: bool = False
-    hid: bool = False
-    raw_at: int | None = None
-    started: set[str] = field(default_factory=set)
-
-
 @dataclass(slots=True)
 class Lints:
-    """Checks delivered events before the reducer applies them.
-
-    Attributes:
-        reducer: The messages of a client.
-        report: Called with the index of an event and the notice.
-    """
+    """Checks delivered events before the reducer applies them, and reports as `RunLints` does."""
 
     reducer: Reducer
-    report: ReportNotice
-    _run: _RunSeen = field(default_factory=_RunSeen)
-    _whole: RunLints = field(init=False)
+    report: Callable[[int, Notice], None]
+    _run: RunLints = field(init=False)
+    _started: set[str] = field(init=False)
     _chunk: bool = False
     _spans: set[str] = field(default_factory=set)
     _homeless: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -263,17 +250,9 @@ class Lints:
         self._renew()
 
     def look(self, event: JSONObject, index: int, *, chunk: bool = False) -> None:
-        """Check one event.
-
-        Args:
-            event: The delivered event.
-            index: Its index in the stream.
-            chunk: Whether it was expanded from a chunk.
-        """
+        """Check a delivered event, which may have been expanded from a chunk."""
         self._chunk = chunk
-        if self._run.raw_at is None and (event["type"] == "RAW" or "rawEvent" in event):
-            self._run.raw_at = index
-        self._whole.look(event, index)
+        self._run.look(event, index)
         self._look_at_item(event, index)
         lint = _LINTS.get(event["type"])
         if lint is not None:
@@ -291,8 +270,6 @@ class Lints:
             )
             self.report(index, Notice("unknown_entity", message, remedy))
         self._homeless.clear()
-
-    # -- chunks
 
     def _look_at_item(self, event: JSONObject, index: int) -> None:
         """Report an empty chunk that comes last: before 1.0, it ended its item."""
@@ -319,28 +296,20 @@ class Lints:
         self._end_run()
         if "protocolVersion" not in event:
             message = "RUN_STARTED does not declare a protocol version."
-            self.report(index, Notice("missing_version", message, _OWN_VERSION))
+            remedy = "Set `protocolVersion` to the version you emit."
+            self.report(index, Notice("missing_version", message, remedy))
         for message in event.get("input", {}).get("messages", ()):
             self._arrived_message(message)
 
-    def _run_finished(self, event: JSONObject, index: int) -> None:
-        self._end_run(event)
-
-    def _run_failed(self, event: JSONObject, index: int) -> None:
-        self._end_run()
+    def _run_ended(self, event: JSONObject, index: int) -> None:
+        self._end_run(event if event["type"] == "RUN_FINISHED" else None)
 
     def _end_run(self, finished: JSONObject | None = None) -> None:
-        self._whole.finish(finished)
-        if self._run.hid and self._run.raw_at is not None:
-            message = (
-                "A run with hidden reasoning contains raw provider data, which may contain the reasoning."
-            )
-            remedy = "Do not send RAW events or rawEvent in a run that hides reasoning."
-            self.report(self._run.raw_at, Notice("raw_beside_hidden", message, remedy))
+        self._run.finish(finished)
         self._renew()
 
     def _renew(self) -> None:
-        self._run, self._whole = _RunSeen(), RunLints(self.reducer.history, self.report)
+        self._run, self._started = RunLints(self.reducer.history, self.report), set()
 
     # -- spans and messages
 
@@ -355,24 +324,16 @@ class Lints:
     def _message_start(self, event: JSONObject, index: int) -> None:
         name = event["messageId"]
         thought = event["type"] == "REASONING_MESSAGE_START"
-        self._run.thought = self._run.thought or thought
         held = self.reducer.history.get(name)
         # Interleaved chunks have to return to an earlier ID (C24).
-        takes_turns = self._chunk and name in self._run.started
-        self._run.started.add(name)
+        takes_turns = self._chunk and name in self._started
+        self._started.add(name)
         is_alike = held is not None and held.text is not None and (held.role == "reasoning") == thought
         if is_alike and not takes_turns:
             message = f"The message {quoted(name)} is opened again, so new content is appended to the old."
             remedy = "Use a new ID for each message; to restate the history, send a snapshot."
             self.report(index, Notice("reopened_id", message, remedy))
         self._arrived("message", name)
-
-    def _thought_end(self, event: JSONObject, index: int) -> None:
-        held = self.reducer.history.get(event["messageId"])
-        if held is not None and held.read_text() == "":
-            self._run.hid = True
-
-    # -- tool calls
 
     def _call_start(self, event: JSONObject, index: int) -> None:
         if "parentMessageId" not in event and self.reducer.history.call(event["toolCallId"]) is None:
@@ -393,7 +354,13 @@ class Lints:
         name, subtype = event["entityId"], event["subtype"]
         members = self._holder(subtype, name)
         if members is None:
-            self._homeless_value(subtype, name, index)
+            if subtype == "message" and name in self._spans and self.reducer.history.get(name) is None:
+                quoted_id = quoted(name)
+                message = f"The value names the span {quoted_id}; spans are not stored, so the value is lost."
+                remedy = "Name the reasoning message in the span; open an empty one if there is no text."
+                self.report(index, Notice("stored_on_span", message, remedy))
+            else:
+                self._homeless.setdefault((subtype, name), index)
             return
         held = members.get("encryptedValue")
         if held not in (None, event["encryptedValue"]) and not _grows(held, event["encryptedValue"]):
@@ -410,15 +377,6 @@ class Lints:
             return None if call is None else call.members
         record = self.reducer.history.get(name)
         return None if record is None or record.role == "activity" else record.members
-
-    def _homeless_value(self, subtype: str, name: str, index: int) -> None:
-        if subtype == "message" and name in self._spans and self.reducer.history.get(name) is None:
-            quoted_id = quoted(name)
-            message = f"The value names the span {quoted_id}; spans are not stored, so the value is lost."
-            remedy = "Name the reasoning message in the span; open an empty one if there is no text."
-            self.report(index, Notice("stored_on_span", message, remedy))
-        else:
-            self._homeless.setdefault((subtype, name), index)
 
     def _arrived(self, subtype: str, name: str) -> None:
         """Report an earlier value for an entity that only now exists."""
@@ -438,12 +396,6 @@ class Lints:
     # -- snapshots
 
     def _snapshot(self, event: JSONObject, index: int) -> None:
-        if self._run.thought:
-            message = (
-                "A snapshot follows streamed reasoning, which some clients then lose and others show twice."
-            )
-            remedy = "Send snapshots at the start of a run, before streaming messages."
-            self.report(index, Notice("snapshot_after_reasoning", message, remedy))
         snapshot = {message["id"]: message for message in event["messages"]}
         kinds = {"other", *(kind_of(message["role"]) for message in event["messages"])}
         held = self.reducer.history.of_kinds(kinds)
@@ -452,22 +404,19 @@ class Lints:
             message = f"The snapshot removes the encrypted value of {faults.listed([*map(quoted, lost)])}."
             remedy = "Repeat encryptedValue and encryptedValueType of every message and call that has them."
             self.report(index, Notice("snapshot_drops_value", message, remedy))
-        self._find_renamed(snapshot, index)
-        for one in event["messages"]:
-            self._arrived_message(one)
-
-    def _find_renamed(self, snapshot: dict[str, JSONObject], index: int) -> None:
         answered = {one["toolCallId"]: name for name, one in snapshot.items() if one["role"] == "tool"}
-        renamed = [call for call, name in answered.items() if self._is_renamed(call, name, snapshot)]
+        renamed = [
+            call
+            for call, name in answered.items()
+            if (streamed := self._results.get(call, name)) != name and streamed not in snapshot
+        ]
         if renamed:
             calls = faults.listed([*map(quoted, renamed)])
             message = f"The snapshot gives the result of {calls} another message ID."
             remedy = "Use the messageId of TOOL_CALL_RESULT for the tool message in snapshots."
             self.report(index, Notice("result_renamed", message, remedy))
-
-    def _is_renamed(self, call_id: str, name: str, snapshot: dict[str, JSONObject]) -> bool:
-        streamed = self._results.get(call_id, name)
-        return streamed != name and streamed not in snapshot
+        for one in event["messages"]:
+            self._arrived_message(one)
 
 
 def _lost(record: HeldMessage, snapshot: dict[str, JSONObject]) -> list[str]:
@@ -491,12 +440,11 @@ def _grows(held: str, value: str) -> bool:
 
 _LINTS: Final[dict[str, Callable[[Lints, JSONObject, int], None]]] = {
     "RUN_STARTED": Lints._run_started,
-    "RUN_FINISHED": Lints._run_finished,
-    "RUN_ERROR": Lints._run_failed,
+    "RUN_FINISHED": Lints._run_ended,
+    "RUN_ERROR": Lints._run_ended,
     "REASONING_START": Lints._span,
     "REASONING_END": Lints._span,
     "REASONING_MESSAGE_START": Lints._message_start,
-    "REASONING_MESSAGE_END": Lints._thought_end,
     "TEXT_MESSAGE_START": Lints._message_start,
     "TOOL_CALL_START": Lints._call_start,
     "TOOL_CALL_RESULT": Lints._call_result,

@@ -28,20 +28,15 @@ from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 
 from agui_reasoning._migrate._carriers import give_ids
 from agui_reasoning._migrate._renames import References, rewrite_imports, rewrite_strings
-from agui_reasoning._migrate._session import (
-    ADVICE,
-    KINDS,
-    Facts,
-    Migration,
-    MigrationFinding,
-    Session,
-    mentions_anything,
-)
+from agui_reasoning._migrate._session import ADVICE, KINDS, Facts, Migration, MigrationFinding, Session
 from agui_reasoning._migrate._sites import find_sites
 
 __all__ = ["ADVICE", "KINDS", "Migration", "MigrationFinding", "migrate_sources", "too_deep"]
 
-_DEEP = "The code is nested too deeply."
+# What a file mentions that may use the events; others are not parsed. Python source is always in an
+# ASCII-compatible encoding (never UTF-16), so matching bytes is enough.
+_ANYTHING: Final = re.compile(rb"THINKING_|Thinking(?:Start|End|TextMessage(?:Start|Content|End))Event")
+_DEEP: Final = "The code is nested too deeply."
 
 
 def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -> list[Migration]:
@@ -68,12 +63,13 @@ def migrate_sources(sources: Mapping[str, bytes], *, keep_title: bool = False) -
     modules: dict[str, cst.Module] = {}
     done: dict[str, Migration] = {}
     for path, source in sources.items():
-        parsed = _parse(path, source) if mentions_anything(source) else None
+        parsed = _parse(path, source) if _ANYTHING.search(source) else None
         if isinstance(parsed, cst.Module):
             modules[path] = parsed
         else:
             done[path] = Migration(path, source, source, 0, () if parsed is None else (parsed,))
-    exporters = frozenset(_module_name(path) for path in modules if b"from ag_ui.core" in sources[path])
+    files = (PurePath(path) for path in modules if b"from ag_ui.core" in sources[path])
+    exporters = frozenset(file.parent.name if file.stem == "__init__" else file.stem for file in files)
     for path, module in modules.items():
         done[path] = _migrate(path, sources[path], module, exporters, keep_title=keep_title)
     return [done[path] for path in sources]
@@ -104,12 +100,6 @@ def _parse(path: str, source: bytes) -> cst.Module | MigrationFinding:
 def _failure(path: str, code: str, line: int, message: str) -> MigrationFinding:
     severity, advice = ADVICE[code]
     return MigrationFinding(path, line, 1, code, severity, message, advice)
-
-
-def _module_name(path: str) -> str:
-    """Return the last part of the name of a module."""
-    file = PurePath(path)
-    return file.parent.name if file.stem == "__init__" else file.stem
 
 
 def _migrate(

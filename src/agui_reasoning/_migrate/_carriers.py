@@ -17,32 +17,14 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import libcst as cst
 
 from agui_reasoning._migrate._renames import new_id
-from agui_reasoning._migrate._session import (
-    EventStep,
-    Family,
-    Session,
-    assignment,
-    before,
-    called,
-    member_name,
-    member_nodes,
-)
-from agui_reasoning._migrate._sites import (
-    IDS,
-    CodeScope,
-    Site,
-    SitePlace,
-    SitePlaces,
-    complete,
-    covers,
-    targets,
-)
+from agui_reasoning._migrate._session import Family, Session, called, member_name, member_nodes
+from agui_reasoning._migrate._sites import IDS, CodeScope, Site, SitePlace, SitePlaces, complete, targets
 
 _FAMILIES: tuple[Family, ...] = ("span", "message")
 _SETUP = frozenset({"__init__", "__new__", "__post_init__"})
@@ -50,24 +32,13 @@ _DECORATORS = re.compile(r"(?s)(?:\w+\.)*(?:final|dataclass(?:\((?!.*(?:slots|fr
 _WITHOUT_ATTRIBUTES = re.compile(r"\b(?:NamedTuple|Struct)$")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Use:
-    """An event that needs an ID."""
-
-    site: Site
-    place: SitePlace
-
-    @property
-    def step(self) -> EventStep:
-        return self.site.kind.step
-
-
 def give_ids(session: Session, sites: Sequence[Site]) -> None:
     """Give every event the ID it needs, or report why it cannot get one."""
     carriers = _Carriers(session, {site.node for site in sites})
     for family in _FAMILIES:
         carriers.give(family, [site for site in sites if site.kind.family == family])
-    carriers.insert_statements()
+    for node, statements in carriers.statements.items():
+        session.edits.add(node, _before(statements))
 
 
 class _Carriers:
@@ -79,21 +50,21 @@ class _Carriers:
         self._facts = session.facts
         self._places = SitePlaces(session.facts)
         self._outliving = frozenset(_outlives_call(session))
-        self._statements: dict[cst.CSTNode, list[cst.BaseSmallStatement]] = defaultdict(list)
+        self.statements: dict[cst.CSTNode, list[cst.BaseSmallStatement]] = defaultdict(list)
 
     def give(self, family: Family, sites: Sequence[Site]) -> None:
         """Give the events of one family their IDs."""
-        groups: dict[CodeScope, list[_Use]] = defaultdict(list)
-        objects: dict[cst.ClassDef, list[_Use]] = defaultdict(list)
+        groups: dict[CodeScope, list[SitePlace]] = defaultdict(list)
+        objects: dict[cst.ClassDef, list[SitePlace]] = defaultdict(list)
         name = self._session.unused_name(f"reasoning_{family}_id")
         for site in sites:
-            place = self._places.locate(site.node)
-            groups[place.scope].append(_Use(site, place))
+            place = self._places.locate(site)
+            groups[place.scope].append(place)
         for scope, group in groups.items():
-            group.sort(key=lambda use: use.place.line)
+            group.sort(key=lambda use: use.line)
             if any(use.site.explicit for use in group):
                 self._keep_given(group)
-            elif compared := next((use for use in group if use.place.compared), None):
+            elif compared := next((use for use in group if use.compared), None):
                 message = "A whole event is compared, but IDs are random."
                 self._session.find(compared.site.node, "unclear_use", message)
             elif self._is_closed(group):
@@ -105,28 +76,23 @@ class _Carriers:
         for owner, group in objects.items():
             self._give_attribute(f"_{name}", owner, group)
 
-    def insert_statements(self) -> None:
-        """Register the edits that insert the collected statements."""
-        for node, statements in self._statements.items():
-            self._session.edits.add(node, before(statements))
-
     def _assign(self, name: str, value: str, node: cst.CSTNode) -> None:
         """Insert an assignment before a statement."""
         line = self._facts.parent(node) if isinstance(node, cst.BaseSmallStatement) else node
-        self._statements[line].append(assignment(name, value))
+        self.statements[line].append(_assignment(name, value))
 
-    def _give(self, variable: str, group: Sequence[_Use]) -> None:
+    def _give(self, variable: str, group: Sequence[SitePlace]) -> None:
         for use in group:
-            if use.step == "start" and use.place.statement is not None:
-                self._assign(variable, new_id(self._session), use.place.statement)
+            if use.step == "start" and use.statement is not None:
+                self._assign(variable, new_id(self._session), use.statement)
             complete(self._session, use.site, variable)
 
-    def _refuse(self, group: Sequence[_Use]) -> None:
+    def _refuse(self, group: Sequence[SitePlace]) -> None:
         use = group[0]
         message = f"No local variable or attribute can carry the ID of this {use.site.kind.family}."
         self._session.find(use.site.node, "ids_cross_functions", message)
 
-    def _keep_given(self, group: Sequence[_Use]) -> None:
+    def _keep_given(self, group: Sequence[SitePlace]) -> None:
         """Keep the IDs that the code already passes, and report those that cannot be right.
 
         0.x ignored them, so they may equal those of text messages; clients would now merge the two messages.
@@ -139,13 +105,11 @@ class _Carriers:
                 self._session.find(node, "given_ids", f"{code} is also the ID of another message.")
             complete(self._session, use.site, None)
 
-    # -- local variables
-
-    def _is_closed(self, group: Sequence[_Use]) -> bool:
+    def _is_closed(self, group: Sequence[SitePlace]) -> bool:
         """Return whether each call of a function creates both START and END of its spans or messages."""
-        starts = [use.place for use in group if use.step == "start"]
-        readers = [use.place for use in group if use.step != "start"]
-        ends = [use.place for use in group if use.step == "end"]
+        starts = [use for use in group if use.step == "start"]
+        readers = [use for use in group if use.step != "start"]
+        ends = [use for use in group if use.step == "end"]
         reaches = self._places.reaches
         return (
             _can_assign(group)
@@ -155,21 +119,20 @@ class _Carriers:
             and _alternate(group)
         )
 
-    def _give_local(self, name: str, group: Sequence[_Use]) -> None:
-        starts = [use.place for use in group if use.step == "start"]
-        if not all(_nearest(starts, use.place, covers) for use in group):
-            self._assign(name, '""', group[0].place.top)
+    def _give_local(self, name: str, group: Sequence[SitePlace]) -> None:
+        starts = [use for use in group if use.step == "start"]
+        if not all(_nearest(starts, use, _covers) for use in group):
+            self._assign(name, '""', group[0].top)
         self._give(name, group)
-
-    # -- attributes
 
     def _owner(self, scope: CodeScope) -> cst.ClassDef | None:
         """Return the class of a method with ``self``."""
         owner = self._facts.parent(self._facts.parent(scope))
-        is_method = isinstance(scope, cst.FunctionDef) and _has_self(scope)
-        return owner if is_method and isinstance(owner, cst.ClassDef) else None
+        first = scope.params.params[:1] if isinstance(scope, cst.FunctionDef) else ()
+        has_self = any(parameter.name.value == "self" for parameter in first)
+        return owner if has_self and isinstance(owner, cst.ClassDef) else None
 
-    def _give_attribute(self, name: str, owner: cst.ClassDef, group: Sequence[_Use]) -> None:
+    def _give_attribute(self, name: str, owner: cst.ClassDef, group: Sequence[SitePlace]) -> None:
         if {use.step for use in group} >= {"start", "end"} and self._keeps_state(owner):
             first = next(node for node in owner.body.body if isinstance(node, cst.FunctionDef))
             self._assign(name, '""', first)
@@ -193,17 +156,18 @@ class _Carriers:
         )
 
 
-def _has_self(method: cst.FunctionDef) -> bool:
-    return any(parameter.name.value == "self" for parameter in method.params.params[:1])
+def _covers(start: SitePlace, use: SitePlace) -> bool:
+    """Return whether a place runs only after a START, so that the variable needs no initial value."""
+    return start.line <= use.line and start.precedes(use) and not use.rescue & start.attempts
 
 
-def _can_assign(group: Sequence[_Use]) -> bool:
+def _can_assign(group: Sequence[SitePlace]) -> bool:
     """Return whether the ID of each START can be assigned on a line before it."""
-    first: dict[cst.CSTNode | None, _Use] = {}
+    first: dict[cst.CSTNode | None, SitePlace] = {}
     for use in group:
-        place, is_first = use.place, first.setdefault(use.place.statement, use) is use
-        is_late = use.step == "start" and (not is_first or place.inline or _is_constant(place))
-        if place.fixed or is_late:
+        is_first = first.setdefault(use.statement, use) is use
+        is_late = use.step == "start" and (not is_first or use.inline or _is_constant(use))
+        if use.fixed or is_late:
             return False
     return True
 
@@ -221,20 +185,41 @@ def _nearest(
     return any(fits(other, place) for other in chain(reversed(places[:at]), places[at:]))
 
 
-def _alternate(group: Sequence[_Use]) -> bool:
+def _alternate(group: Sequence[SitePlace]) -> bool:
     """Return whether STARTs and ENDs alternate, with content only in between.
 
     Two events are compared only if the first has always run before the second.
     """
-    before: _Use | None = None
+    before: SitePlace | None = None
     for use in group:
         steps = (before and before.step, use.step)
         wrong = steps in (("start", "start"), ("end", "content"), ("end", "end"))
-        if wrong and before is not None and before.place.precedes(use.place):
+        if wrong and before is not None and before.precedes(use):
             return False
         if use.step != "content":
             before = use
     return True
+
+
+def _assignment(target: str, value: str) -> cst.BaseSmallStatement:
+    """Return the statement ``target = value``."""
+    return cst.ensure_type(cst.parse_statement(f"{target} = {value}"), cst.SimpleStatementLine).body[0]
+
+
+def _before(statements: Sequence[cst.BaseSmallStatement]) -> Callable[[Any], Any]:
+    """Insert statements before a line or compound statement."""
+
+    def edit(node: Any) -> cst.FlattenSentinel[Any]:
+        above = node.leading_lines
+        lines = [cst.SimpleStatementLine([statement]) for statement in statements]
+        if isinstance(node, cst.FunctionDef):  # comments above a definition belong to it
+            lines[0] = lines[0].with_changes(leading_lines=[line for line in above if line.comment is None])
+        else:
+            lines[0] = lines[0].with_changes(leading_lines=above)
+            node = node.with_changes(leading_lines=())
+        return cst.FlattenSentinel([*lines, node])
+
+    return edit
 
 
 def _outlives_call(session: Session) -> Iterator[str]:

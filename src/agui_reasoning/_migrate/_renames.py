@@ -39,12 +39,7 @@ class References:
     """The references to event classes and types in one file."""
 
     def __init__(self, session: Session, made: Set[cst.CSTNode]) -> None:
-        """Prepare the renaming.
-
-        Args:
-            session: The file.
-            made: The nodes that create events.
-        """
+        """Prepare the renaming, except of the nodes that create events (``made``)."""
         self._session = session
         self._facts = session.facts
         self._made = made
@@ -197,17 +192,15 @@ def new_id(session: Session) -> str:
 
 
 def rewrite_imports(session: Session) -> frozenset[str]:
-    """Rewrite imported names.
-
-    Returns:
-        The old names that the file imports without an alias.
-    """
+    """Rewrite imported names; return the old ones that the file imports without an alias."""
     old: set[str] = set()
     taken = _taken_names(session.facts)
     for node in session.facts.of_type(cst.ImportFrom):
+        module = module_of(node)
         if isinstance(node.names, cst.ImportStar):
-            _report_star(session, node)
-        elif not CORE.match(module_of(node)):
+            if CORE.match(module) and not session.facts.names.isdisjoint({*BY_CLASS, *BY_TYPE}):
+                session.find(node, "star_import", f"Everything is imported from {module}.")
+        elif not CORE.match(module):
             _report_others(session, node)
         else:
             old |= _rewrite(session, node, taken)
@@ -246,19 +239,13 @@ def _taken_names(facts: Facts) -> set[str]:
     """Return the new names that refer to something else in the file."""
     taken = set()
     for node in _named(facts, _NEW_CLASSES):
-        statement = facts.above(node, cst.ImportFrom)
-        if statement is not None:
+        if (statement := facts.above(node, cst.ImportFrom)) is not None:
             is_core = CORE.match(module_of(statement)) is not None
         else:
             is_core = not facts.qualified(node) or facts.core(node) == node.value
-        taken |= set() if is_core else {node.value}
+        if not is_core:
+            taken.add(node.value)
     return taken
-
-
-def _report_star(session: Session, node: cst.ImportFrom) -> None:
-    module = module_of(node)
-    if CORE.match(module) and not session.facts.names.isdisjoint({*BY_CLASS, *BY_TYPE}):
-        session.find(node, "star_import", f"Everything is imported from {module}.")
 
 
 def _report_others(session: Session, node: cst.ImportFrom) -> None:
@@ -276,10 +263,7 @@ _QUOTED = re.compile(r"""["']THINKING_[A-Z_]+\\?["']|\\?["']type\\?["']""")
 def rewrite_strings(session: Session, references: References, old: Set[str]) -> None:
     """Rewrite or report every string that contains the name of an event.
 
-    Args:
-        session: The file.
-        references: The references of the file.
-        old: The old names that the file imports without an alias.
+    ``old`` has the old names that the file imports without an alias.
     """
     for node in session.facts.nodes:
         if isinstance(node, cst.SimpleString) and not _is_docstring(session, node):
@@ -296,9 +280,6 @@ def _is_docstring(session: Session, node: cst.CSTNode) -> bool:
     )
 
 
-# -- types
-
-
 def _rewrite_type(session: Session, references: References, node: cst.SimpleString) -> None:
     kind = BY_TYPE.get(string_value(node) or "")
     if kind is not None and references.is_understood_type(node, kind):
@@ -310,18 +291,12 @@ def _rewrite_type(session: Session, references: References, node: cst.SimpleStri
 
 def _report_types(session: Session, node: cst.CSTNode, text: str) -> None:
     found = TYPE_NAME.search(text)
-    if _is_prefix(session, node, text) or (found and (text == found[0] or _QUOTED.search(text))):
+    call = session.facts.parent(session.facts.parent(node))
+    is_prefix = text == "THINKING" and called(call) == "startswith"
+    if is_prefix or (found and (text == found[0] or _QUOTED.search(text))):
         session.find(node, "unclear_use", f"A string contains {found[0] if found else text}.")
     elif found:
         session.find(node, "string_mentioned", f"A string mentions {found[0]}.")
-
-
-def _is_prefix(session: Session, node: cst.CSTNode, text: str) -> bool:
-    call = session.facts.parent(session.facts.parent(node))
-    return text == "THINKING" and called(call) == "startswith"
-
-
-# -- classes
 
 
 def _rewrite_classes(session: Session, node: cst.SimpleString, old: Set[str]) -> None:

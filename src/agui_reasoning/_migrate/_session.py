@@ -58,13 +58,6 @@ BY_CLASS = {kind.old_class: kind for kind in KINDS}
 BY_TYPE = {kind.old_type: kind for kind in KINDS}
 CLASS_NAME = re.compile(rf"(?<!\w)({'|'.join(BY_CLASS)})(?!\w)")
 TYPE_NAME = re.compile(r"(?<![A-Z_])THINKING_(?:START|END|TEXT_MESSAGE(?:_(?:START|CONTENT|END))?)?(?![A-Z])")
-# Python source is always in an ASCII-compatible encoding (never UTF-16), so matching bytes is enough.
-_ANYTHING = re.compile(rb"THINKING_|Thinking(?:Start|End|TextMessage(?:Start|Content|End))Event")
-
-
-def mentions_anything(source: bytes) -> bool:
-    """Return whether a file may use the events; other files are not parsed."""
-    return _ANYTHING.search(source) is not None
 
 
 def renamed(code: str) -> str:
@@ -93,8 +86,11 @@ class Facts:
         self.nodes = list(walk(self.module))
         self.names = {node.value for node in self.of_type(cst.Name)}
         self._known = {*BY_CLASS, *BY_TYPE, *self._imported_from_core()}
-        self._types: set[tuple[cst.CSTNode | None, str]] = set()
-        self._read_names_of_types()
+        self._types: set[tuple[cst.CSTNode | None, str]] = set()  # the local variables that hold types
+        for node in self.nodes:
+            for target, value in _assigned(node):
+                if isinstance(target, cst.Name) and self.is_type(value):
+                    self._types.add((self.above(target, cst.FunctionDef), target.value))
 
     def of_type(self, kind: type[_Node]) -> Iterator[_Node]:
         """Yield all nodes of a class in order."""
@@ -180,13 +176,6 @@ class Facts:
                 return name in _TYPE_NAMES or (self.above(node, cst.FunctionDef), name) in self._types
         return False
 
-    def _read_names_of_types(self) -> None:
-        """Find the local variables that hold types."""
-        for node in self.nodes:
-            for target, value in _assigned(node):
-                if isinstance(target, cst.Name) and self.is_type(value):
-                    self._types.add((self.above(target, cst.FunctionDef), target.value))
-
 
 def _member(name: str | None) -> EventNames | None:
     """Return the event if a name in ``ag_ui.core`` is a member of `EventType`."""
@@ -208,8 +197,7 @@ def called(call: cst.CSTNode) -> str:
 
 def string_value(node: cst.CSTNode | None) -> str | None:
     """Return the source between the quotes of a plain string literal."""
-    is_text = isinstance(node, cst.SimpleString) and "b" not in node.prefix
-    return node.raw_value if is_text and isinstance(node, cst.SimpleString) else None
+    return node.raw_value if isinstance(node, cst.SimpleString) and "b" not in node.prefix else None
 
 
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -340,30 +328,6 @@ class Edits(cst.CSTTransformer):
         return updated
 
 
-# -- statements
-
-
-def assignment(target: str, value: str) -> cst.BaseSmallStatement:
-    """Return the statement ``target = value``."""
-    return cst.ensure_type(cst.parse_statement(f"{target} = {value}"), cst.SimpleStatementLine).body[0]
-
-
-def before(statements: Sequence[cst.BaseSmallStatement]) -> Edit:
-    """Insert statements before a line or compound statement."""
-
-    def edit(node: Any) -> cst.FlattenSentinel[Any]:
-        above = node.leading_lines
-        lines = [cst.SimpleStatementLine([statement]) for statement in statements]
-        if isinstance(node, cst.FunctionDef):  # comments above a definition belong to it
-            lines[0] = lines[0].with_changes(leading_lines=[line for line in above if line.comment is None])
-        else:
-            lines[0] = lines[0].with_changes(leading_lines=above)
-            node = node.with_changes(leading_lines=())
-        return cst.FlattenSentinel([*lines, node])
-
-    return edit
-
-
 # -- members: the arguments of a call, and the items of a dict display
 
 
@@ -385,11 +349,9 @@ def insert_member(index: int, name: str, value: str, quote: str) -> Edit:
     def edit(node: Any) -> Any:
         content = cst.parse_expression(value)
         if isinstance(node, cst.Dict):
-            key = cst.SimpleString(f"{quote}{name}{quote}")
+            item = cst.DictElement(cst.SimpleString(f"{quote}{name}{quote}"), content)
             gap = node.lbrace.whitespace_after
-            return node.with_changes(
-                elements=_inserted(node.elements, index, cst.DictElement(key, content), gap)
-            )
+            return node.with_changes(elements=_inserted(node.elements, index, item, gap))
         plain = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
         arg = cst.Arg(content, keyword=cst.Name(name), equal=plain)
         return node.with_changes(args=_inserted(node.args, index, arg, node.whitespace_before_args))
@@ -440,11 +402,8 @@ class Session:
     """The rewrite of one file.
 
     Attributes:
-        facts: The facts about the module.
         exporters: The names of the modules that import events, among the files rewritten together.
         keep_title: Whether to keep titles as metadata.
-        edits: The edits to apply.
-        findings: The findings to report.
         imports_uuid4: The local name to import ``uuid4`` under; empty if no ID is created.
     """
 

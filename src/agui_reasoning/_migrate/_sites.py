@@ -12,6 +12,7 @@ import libcst as cst
 
 from agui_reasoning._migrate._session import (
     EventNames,
+    EventStep,
     Facts,
     Session,
     called,
@@ -34,8 +35,6 @@ class Site:
     """A call or dict display that creates an event.
 
     Attributes:
-        node: The call or dict display.
-        kind: The event.
         id_name: The name that its ID needs.
         quote: The quotation mark for strings in it.
     """
@@ -57,33 +56,26 @@ class Site:
 
 def find_sites(session: Session) -> list[Site]:
     """Find all places that create events, and report calls whose arguments cannot be known."""
-    found = []
-    for node in session.facts.nodes:
-        site = _site(session, node) if isinstance(node, cst.Call | cst.Dict) else None
-        if site is None:
-            continue
-        found.append(site)
-        if isinstance(node, cst.Call) and not all(arg.keyword for arg in node.args):
+    created = (node for node in session.facts.nodes if isinstance(node, cst.Call | cst.Dict))
+    found = [site for node in created if (site := _site(session, node))]
+    for site in found:
+        if isinstance(site.node, cst.Call) and not all(arg.keyword for arg in site.node.args):
             message = f"{site.kind.new_class} is created with an argument that has no name."
-            session.find(node, "unnamed_argument", message)
+            session.find(site.node, "unnamed_argument", message)
     return found
 
 
 def _site(session: Session, node: cst.Call | cst.Dict) -> Site | None:
     facts = session.facts
-    if isinstance(node, cst.Call) and (kind := facts.class_kind(node.func)) is not None:
-        return Site(node, kind, IDS[0], _quote(session, node))
-    if isinstance(node, cst.Call) and facts.core(node.func) != "BaseEvent" and not _is_dict(session, node):
-        return None
-    given = next((item.value for item in member_nodes(node) if member_name(item) == "type"), None)
-    kind = None if given is None else facts.type_kind(given)
+    if isinstance(node, cst.Call):
+        if (kind := facts.class_kind(node.func)) is not None:
+            return Site(node, kind, IDS[0], _quote(session, node))
+        names = {name.name for name in facts.qualified(node.func)} if called(node) == "dict" else ()
+        if facts.core(node.func) != "BaseEvent" and names != {"builtins.dict"}:
+            return None
+    given = (item.value for item in member_nodes(node) if member_name(item) == "type")
+    kind = next(map(facts.type_kind, given), None)
     return None if kind is None else Site(node, kind, IDS[1], _quote(session, node))
-
-
-def _is_dict(session: Session, node: cst.Call) -> bool:
-    if called(node) != "dict":
-        return False
-    return {name.name for name in session.facts.qualified(node.func)} == {"builtins.dict"}
 
 
 def _quote(session: Session, node: cst.Call | cst.Dict) -> str:
@@ -96,13 +88,7 @@ def _quote(session: Session, node: cst.Call | cst.Dict) -> str:
 
 
 def complete(session: Session, site: Site, identifier: str | None) -> None:
-    """Add the members that an event now requires.
-
-    Args:
-        session: The file.
-        site: The event.
-        identifier: The source of its ID; ``None`` to keep the existing one.
-    """
+    """Add the members that an event now requires, with the source of its ID unless it keeps its own."""
     names = [member_name(item) for item in member_nodes(site.node)]
     # After the type and ID, or first if neither is given.
     index = max((at + 1 for at, name in enumerate(names) if name in ("type", *IDS)), default=0)
@@ -166,6 +152,7 @@ class SitePlace:
     """The location of a created event.
 
     Attributes:
+        site: The event.
         line: Line and column.
         scope: The innermost function around it.
         top: The top-level statement of the scope that contains it.
@@ -178,6 +165,7 @@ class SitePlace:
         attempts: The ``try`` statements that contain it in their body.
     """
 
+    site: Site
     line: tuple[int, int]
     scope: CodeScope
     top: cst.CSTNode
@@ -189,24 +177,29 @@ class SitePlace:
     rescue: set[cst.CSTNode] = field(default_factory=set)
     attempts: set[cst.CSTNode] = field(default_factory=set)
 
+    @property
+    def step(self) -> EventStep:
+        """The step of the event."""
+        return self.site.kind.step
+
     def precedes(self, other: SitePlace) -> bool:
         """Return whether it has always run when a later place does: the other shares all its conditions."""
         return not self.inline and {guard.node for guard in self.guards} <= {g.node for g in other.guards}
 
 
 class SitePlaces:
-    """Locates nodes, and decides whether one place can run before another in the same call."""
+    """Locates events, and decides whether one place can run before another in the same call."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._code = facts.module.code_for_node
         self._condition = lru_cache(None)(self._read_condition)
-        self._sets = lru_cache(None)(self._find_sets)
+        self._sets = lru_cache(None)(lambda block: frozenset(targets(block, facts.module)))
 
-    def locate(self, node: cst.CSTNode) -> SitePlace:
-        """Return the location of a node."""
-        place = SitePlace(self._facts.line(node), self._facts.module, node)
-        for parent, child in self._facts.up(node):
+    def locate(self, site: Site) -> SitePlace:
+        """Return the location of an event."""
+        place = SitePlace(site, self._facts.line(site.node), self._facts.module, site.node)
+        for parent, child in self._facts.up(site.node):
             if isinstance(parent, cst.FunctionDef | cst.Lambda) and child is parent.body:
                 place.scope = parent
                 place.inline |= isinstance(parent, cst.Lambda)
@@ -229,7 +222,8 @@ class SitePlaces:
         shared = {guard.node for guard in use.guards}
         loop = next((guard.node for guard in start.guards if guard.loop and guard.node in shared), None)
         if use.line < start.line:
-            return loop is not None and _is_conditional(use, loop)
+            inside = takewhile(lambda guard: guard.node is not loop, use.guards)
+            return loop is not None and not all(guard.loop for guard in inside)
         tests = {test for guard in use.guards for test in guard.tests}
         reads = {name for guard in use.guards for name in guard.reads}
         return loop is not None or all(
@@ -283,9 +277,6 @@ class SitePlaces:
         read = (node for node in walk(test) if isinstance(node, cst.Name | cst.Attribute | cst.Subscript))
         return frozenset(prefix + self._code(part) for part in parts), frozenset(map(self._code, read))
 
-    def _find_sets(self, block: cst.CSTNode) -> frozenset[str]:
-        return frozenset(targets(block, self._facts.module))
-
 
 def targets(block: cst.CSTNode, module: cst.Module) -> Iterator[str]:
     """Yield the source of the assignment targets in a block."""
@@ -294,16 +285,6 @@ def targets(block: cst.CSTNode, module: cst.Module) -> Iterator[str]:
             target = node.target
             parts = target.elements if isinstance(target, cst.Tuple | cst.List) else ()
             yield from map(module.code_for_node, (part.value for part in parts) if parts else (target,))
-
-
-def covers(start: SitePlace, use: SitePlace) -> bool:
-    """Return whether a place runs only after a START, so that the variable needs no initial value."""
-    return start.line <= use.line and start.precedes(use) and not use.rescue & start.attempts
-
-
-def _is_conditional(place: SitePlace, loop: cst.CSTNode) -> bool:
-    """Return whether there is a condition between a place and a surrounding loop."""
-    return any(not guard.loop for guard in takewhile(lambda guard: guard.node is not loop, place.guards))
 
 
 def _conjuncts(test: cst.CSTNode) -> Iterator[cst.CSTNode]:

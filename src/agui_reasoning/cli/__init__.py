@@ -51,13 +51,9 @@ def main(args: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     finally:
         if args is None:  # the process ends now
-            _ignore_interrupts()
+            import signal
 
-
-def _ignore_interrupts() -> None:
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _run(args: Sequence[str] | None) -> int:

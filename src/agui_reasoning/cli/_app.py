@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
@@ -16,7 +16,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from agui_reasoning import __version__
-from agui_reasoning.cli._help import COMMANDS, INTERRUPTED
+from agui_reasoning.cli._help import COMMANDS, INTERRUPTED, command_help, group_help
 from agui_reasoning.cli._output import complain, point_out, put, put_safe, tell, warn
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError
 
@@ -54,18 +54,20 @@ def run(args: Sequence[str] | None = None) -> int:
     try:
         status = app(args=None if args is None else list(args), prog_name=_NAME, standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:  # may come from the flush: output is buffered
-        return _pipe_closed()
+    except BrokenPipeError:  # the reader closed it, as in `| head`; may come from the flush of the buffer
+        _discard_output()
+        return 0
     except SystemExit as end:
-        if isinstance(end.__context__, BrokenPipeError):  # Rich exits with status 1
-            return _pipe_closed()
-        raise
+        if not isinstance(end.__context__, BrokenPipeError):  # Rich exits with status 1
+            raise
+        _discard_output()
+        return 0
     except OSError as error:
         _discard_output()
         tell("error", f"{_NO_OUTPUT}: {error.strerror}. {_OUTPUT_HINT}")
         return 2
     except _UsageError as error:
-        tell("error", f"{_reason(error)} See '{_command(error)} --help'. [usage]")
+        tell("error", _reason(error))
         point_out("usage")
         return 2
     except (typer.Abort, KeyboardInterrupt):
@@ -77,20 +79,12 @@ def _reason(error: Any) -> str:
     """Return the message of a usage error, in words for people if Typer took them from Pydantic."""
     if faults := getattr(error.__cause__, "errors", None):
         (fault, *_) = faults()
-        error.message = _in_words(fault)
+        plain = str(fault["msg"]).removeprefix("Value error, ")
+        words = _FAULTS.get(fault["type"])
+        error.message = words.format(given=fault["input"], **fault.get("ctx", {})) if words else plain
     message = str(error.format_message()).strip()
-    return message if message.endswith((".", "?")) else f"{message}."
-
-
-def _in_words(fault: Mapping[str, Any]) -> str:
-    words = _FAULTS.get(fault["type"])
-    if words is None:
-        return str(fault["msg"]).removeprefix("Value error, ")
-    return words.format(given=fault["input"], **fault.get("ctx", {}))
-
-
-def _command(error: Any) -> str:
-    return error.ctx.command_path if error.ctx else _NAME
+    ended = message if message.endswith((".", "?")) else f"{message}."
+    return f"{ended} See '{error.ctx.command_path if error.ctx else _NAME} --help'. [usage]"
 
 
 def _colored(ctx: Any, text: str) -> str:
@@ -104,12 +98,8 @@ class _Group(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        # Only the names are needed: Typer suggests similar ones.
+        # Only the names are needed: Typer lists them, and suggests similar ones.
         self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the command names in the order of the help."""
-        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command, or ``None`` if the name is unknown."""
@@ -117,8 +107,6 @@ class _Group(TyperGroup):
 
     def get_help(self, ctx: Any) -> str:
         """Return the help: the commands by task."""
-        from agui_reasoning.cli._help import group_help
-
         return _colored(ctx, group_help(ctx))
 
 
@@ -135,8 +123,6 @@ class _Command(TyperCommand):
 
     def get_help(self, ctx: Any) -> str:
         """Return the help, with examples and exit codes."""
-        from agui_reasoning.cli._help import command_help
-
         return _colored(ctx, command_help(str(ctx.info_name), ctx))
 
 
@@ -145,13 +131,10 @@ def load_command(name: str) -> Any:
     """Return a command of Typer, whose module is imported now."""
     function = getattr(import_module(f"agui_reasoning.cli._{COMMANDS[name].module or name}"), name)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    single.command(name, cls=_Command, help=_paragraphs(function))(_with_errors_reported(function))
+    # One line per paragraph, so that the terminal wraps it.
+    paragraphs = (" ".join(part.split()) for part in (inspect.getdoc(function) or "").split("\n\n"))
+    single.command(name, cls=_Command, help="\n\n".join(paragraphs))(_with_errors_reported(function))
     return typer.main.get_command(single)
-
-
-def _paragraphs(command: Callable[..., None]) -> str:
-    """Return the docstring with one line per paragraph, so that the terminal wraps it."""
-    return "\n\n".join(" ".join(part.split()) for part in (inspect.getdoc(command) or "").split("\n\n"))
 
 
 def _with_errors_reported(command: Callable[..., None]) -> Callable[..., None]:
@@ -165,12 +148,6 @@ def _with_errors_reported(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(status) from None
 
     return call
-
-
-def _pipe_closed() -> int:
-    """Return status 0 after the reader closed the pipe, as in ``| head``."""
-    _discard_output()
-    return 0
 
 
 def _discard_output() -> None:
@@ -236,27 +213,17 @@ def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-_KEYS = "Keys"
+_of_keys = partial(typer.Option, rich_help_panel="Keys")
 
 File: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="A path, or - for standard input.")]
 
 KeysEnv: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--keys-env",
-        metavar="NAME",
-        help="The environment variable that holds the keys; see keygen.",
-        rich_help_panel=_KEYS,
-    ),
+    _of_keys("--keys-env", metavar="NAME", help="The environment variable that holds the keys; see keygen."),
 ]
 KeysFile: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--keys-file",
-        metavar="PATH",
-        help="A file that holds the keys, instead of the variable.",
-        rich_help_panel=_KEYS,
-    ),
+    _of_keys("--keys-file", metavar="PATH", help="A file that holds the keys, instead of the variable."),
 ]
 TenantOption: TypeAlias = Annotated[
     str, typer.Option(metavar="NAME", help="The tenant that owns the thread.")

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from enum import StrEnum
-from typing import Annotated, Final, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Annotated, Final, Literal, TypeAlias
 
 import typer
 
 from agui_reasoning._catalog import FINDINGS, explained
 from agui_reasoning.cli._app import complete_codes, complete_explained
-from agui_reasoning.cli._check_formats import (
-    CheckedFile,
-    as_github,
-    as_json,
-    as_sarif,
-    page_of,
-    reference,
-    summary,
-)
+from agui_reasoning.cli._check_formats import REPORTS, CheckedFile, page_of, reference, summary
 from agui_reasoning.cli._files import STDIN, Stream, found_files, read_stream
 from agui_reasoning.cli._help import Page
 from agui_reasoning.cli._output import ProgressBar, complain, printable, progress, put_json, put_safe
@@ -29,21 +20,10 @@ from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, did_yo
 
 _TRUNCATED: Final = "truncated_run"
 _SUFFIXES: Final = frozenset({".json", ".jsonl", ".ndjson", ".sse"})
-
-
 _STYLES: Final = {"error": "bold red", "warning": "yellow"}
 _MOST_PLACES: Final = 8
 _Piece: TypeAlias = tuple[str, str]
 """A text and its style."""
-
-
-class FormatChoice(StrEnum):
-    """The choices of ``--format``."""
-
-    text = "text"
-    json = "json"
-    github = "github"
-    sarif = "sarif"
 
 
 def _codes(value: str | None) -> str | None:
@@ -55,47 +35,25 @@ def _codes(value: str | None) -> str | None:
     return value
 
 
+_of_codes = partial(typer.Option, metavar="CODES", autocompletion=complete_codes, callback=_codes)
+_of_output = partial(typer.Option, rich_help_panel="Output")
+
+
 def check(
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILE...", help="Files, folders to search, or - for standard input."),
     ],
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
-    select: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODES",
-            help="Report only these codes, separated by commas.",
-            autocompletion=complete_codes,
-            callback=_codes,
-        ),
-    ] = None,
-    ignore: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODES",
-            help="Do not report these codes, separated by commas.",
-            autocompletion=complete_codes,
-            callback=_codes,
-        ),
-    ] = None,
+    select: Annotated[str | None, _of_codes(help="Report only these codes, separated by commas.")] = None,
+    ignore: Annotated[str | None, _of_codes(help="Do not report these codes, separated by commas.")] = None,
     output: Annotated[
-        FormatChoice,
-        typer.Option(
-            "--format",
-            metavar="text|json|github|sarif",
-            help="The format of the report.",
-            rich_help_panel="Output",
-        ),
-    ] = FormatChoice.text,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="The same as --format json.", rich_help_panel="Output")
-    ] = False,
+        Literal["text", "json", "github", "sarif"],
+        _of_output("--format", metavar="text|json|github|sarif", help="The format of the report."),
+    ] = "text",
+    json_output: Annotated[bool, _of_output("--json", help="The same as --format json.")] = False,
     docs_url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="Where this documentation is published, for links.", rich_help_panel="Output"
-        ),
+        str | None, _of_output(metavar="URL", help="Where this documentation is published, for links.")
     ] = None,
 ) -> None:
     """Verify AG-UI streams, and report valid constructs that real clients mishandle.
@@ -104,10 +62,10 @@ def check(
     *.jsonl, *.ndjson and *.json. `agui-reasoning explain CODE` explains a code. As text, findings with the
     same code and message are shown once; the other formats list each one.
     """
-    checked = [_checked(file) for file in found_files(files, _SUFFIXES)]
-    shown = [_filtered(one, set(_split(select)) or FINDINGS.keys(), set(_split(ignore))) for one in checked]
-    report = _REPORTS[FormatChoice.json if json_output else output](shown, docs_url)
-    put_safe(report)
+    codes = (set(_split(select)) or FINDINGS.keys()) - set(_split(ignore))
+    shown = [_checked(file, codes) for file in found_files(files, _SUFFIXES)]
+    report = REPORTS.get("json" if json_output else output, _as_text)
+    put_safe(report(shown, docs_url))
     statuses = [complain(one.error) for one in shown if one.error is not None]
     severities = {finding.severity for one in shown for finding in one.findings}
     if statuses:
@@ -120,18 +78,14 @@ def _split(codes: str | None) -> list[str]:
     return [code.strip() for code in (codes or "").split(",") if code.strip()]
 
 
-def _checked(file: str) -> CheckedFile:
+def _checked(file: str, codes: Collection[str]) -> CheckedFile:
     with progress("check") as bar:
         try:
             stream = read_stream(file)
         except AGUIReasoningError as error:
             return CheckedFile(file, error=error)
-        return CheckedFile(file, stream, _findings(stream, bar), stream.error)
-
-
-def _filtered(checked: CheckedFile, selected: Collection[str], ignored: Collection[str]) -> CheckedFile:
-    kept = [one for one in checked.findings if one.code in selected and one.code not in ignored]
-    return replace(checked, findings=kept)
+        findings = [finding for finding in _findings(stream, bar) if finding.code in codes]
+        return CheckedFile(file, stream, findings, stream.error)
 
 
 def _findings(stream: Stream, bar: ProgressBar) -> list[Finding]:
@@ -155,9 +109,9 @@ def _as_text(checked: Sequence[CheckedFile], docs_url: str | None) -> str:
     """Return the report for people: findings of the same code and message once, and a summary."""
     from rich.text import Text  # the other formats need no console
 
-    from agui_reasoning.cli._console import stdout_console
+    from agui_reasoning.cli._console import new_console
 
-    console = stdout_console()
+    console = new_console()
     with console.capture() as captured:
         for pieces in _rows(checked, docs_url):
             console.print(Text.assemble(*pieces), soft_wrap=True)
@@ -244,14 +198,6 @@ def _is_mended(checked: CheckedFile) -> bool:
     upgrader = ThinkingUpgrader(lambda _: None, repair=True)
     repaired = check_events(translate(checked.stream.events, upgrader))
     return sum(finding.severity == "error" for finding in repaired) < errors
-
-
-_REPORTS: Final[dict[FormatChoice, Callable[[Sequence[CheckedFile], str | None], str]]] = {
-    FormatChoice.text: _as_text,
-    FormatChoice.json: as_json,
-    FormatChoice.github: as_github,
-    FormatChoice.sarif: as_sarif,
-}
 
 
 _ERRORS_PAGE = "docs/reference/errors.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -216,3 +216,10 @@ def _locations(checked: CheckedFile, **more: Any) -> list[dict[str, Any]]:
     uri = path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
     artifact = {"uri": "stdin" if checked.name == STDIN else uri}
     return [{"physicalLocation": {"artifactLocation": artifact, **more}}]
+
+
+REPORTS: Final[Mapping[str, Callable[[Sequence[CheckedFile], str | None], str]]] = {
+    "json": as_json,
+    "github": as_github,
+    "sarif": as_sarif,
+}

@@ -26,20 +26,10 @@ class _EscapingConsole(Console):
             yield segment if segment.control else segment._replace(text=escaper.feed(segment.text))
 
 
-def stdout_console() -> Console:
-    """Return a console for standard output; see `_console`."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
-    return _console(stderr=False)
-
-
-def stderr_console() -> Console:
-    """Return a console for standard error; see `_console`."""
-    return _console(stderr=True)
-
-
-def _console(*, stderr: bool) -> Console:
+def new_console(*, stderr: bool = False) -> Console:
     """Return a console with colors on terminals, and elsewhere if FORCE_COLOR is set; NO_COLOR wins."""
+    if not stderr and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     plain = bool(os.environ.get("NO_COLOR"))
     forced = bool(os.environ.get("FORCE_COLOR")) and not plain
     console = _EscapingConsole(

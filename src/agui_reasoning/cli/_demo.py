@@ -21,7 +21,7 @@ from ag_ui.core import Event
 
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning.cli._app import complete_api
-from agui_reasoning.cli._console import stdout_console
+from agui_reasoning.cli._console import new_console
 from agui_reasoning.cli._output import put, put_json, warn
 from agui_reasoning.cli._screen import Screen
 from agui_reasoning.consumer import Conversation
@@ -58,10 +58,7 @@ class Playback:
     """A conversation of two turns: a question, a tool call and an answer; then a second question.
 
     Attributes:
-        name: The name of the script.
-        api: Its API ID.
-        provider: Its provider.
-        model: Its model.
+        name: The name of the script, which names the API, provider and model.
         inputs: The front end's input before each run: the user's message, or the tool result.
         runs: The events of each run, as delivered to the front end.
         requests: The requests that reached the provider, in order.
@@ -81,7 +78,6 @@ class Playback:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events of all runs."""
         return tuple(chain.from_iterable(self.runs))
 
     @property
@@ -93,19 +89,11 @@ class Playback:
 class DemoFrontEnd:
     """The package's own client on one thread: it stores messages and sends them back, whatever the provider.
 
-    Attributes:
-        conversation: The client's conversation.
-        runs: The events of each run, as delivered.
+    ``runs`` has the events of each run, as delivered.
     """
 
     def __init__(self, url: str, thread_id: str, tools: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Create the front end without sending anything.
-
-        Args:
-            url: The URL of the endpoint.
-            thread_id: The thread ID.
-            tools: The tools that run in the front end.
-        """
+        """Create the front end of an endpoint, with the tools that run in it, without sending anything."""
         # Short, deterministic IDs are easier to follow.
         self.conversation = Conversation(thread_id, new_id=map("ui-{}".format, count(1)).__next__)
         self.runs: list[list[Event]] = []
@@ -135,13 +123,20 @@ def play(name: str) -> Playback:
     Raises:
         MissingExtraError: The extra ``server`` or ``client`` is not installed.
     """
+    from agui_reasoning.gateway import create_app, local_server
+
     exchanges = sequence(name)
     first, *_, last = exchanges
     inputs = (("you", first["question"]), ("result", TOOL_RESULT), ("you", last["question"]))
     requests: list[JSONObject] = []
     failure = None
-    with _gateway(exchanges, requests.append) as url:
-        front_end = DemoFrontEnd(url, f"demo-{name}", [TOOL])
+    # Short, deterministic IDs are easier to follow.
+    new_id = map("id-{}".format, count(1)).__next__
+    with (
+        scripted_upstream(exchanges, requests.append) as upstream,
+        local_server(create_app(upstream, new_id=new_id)) as url,
+    ):
+        front_end = DemoFrontEnd(f"{url}/agent", f"demo-{name}", [TOOL])
         try:
             anyio.run(_converse, front_end, [words for _, words in inputs])
         except RunFailedError as error:
@@ -157,19 +152,6 @@ def play(name: str) -> Playback:
         checks=tuple(checks(exchanges, requests)),
         failure=failure,
     )
-
-
-@contextmanager
-def _gateway(exchanges: Sequence[Exchange], on_request: Callable[[JSONObject], None]) -> Iterator[str]:
-    from agui_reasoning.gateway import create_app, local_server
-
-    # Short, deterministic IDs are easier to follow.
-    new_id = map("id-{}".format, count(1)).__next__
-    with (
-        scripted_upstream(exchanges, on_request) as upstream,
-        local_server(create_app(upstream, new_id=new_id)) as url,
-    ):
-        yield f"{url}/agent"
 
 
 @contextmanager
@@ -204,9 +186,6 @@ async def _converse(front_end: DemoFrontEnd, inputs: Sequence[str]) -> None:
         front_end.conversation.add_tool_result(call.id, result)
     await front_end.run()
     await front_end.run(follow_up)
-
-
-# -- checks
 
 
 def checks(exchanges: Sequence[Exchange], requests: Sequence[JSONObject]) -> Iterator[Check]:
@@ -306,7 +285,7 @@ def _chosen(api: str | None) -> list[str]:
 
 def _show(playbacks: Iterable[Playback], verbose: bool) -> list[Playback]:
     """Show each conversation as soon as it has been played: in full, or what a screen holds."""
-    screen = Screen(stdout_console(), lambda: time.sleep(_PAUSE_S))
+    screen = Screen(new_console(), lambda: time.sleep(_PAUSE_S))
     played: list[Playback] = []
     for playback in playbacks:
         if not played:
@@ -351,10 +330,7 @@ class Exhibit:
 
     Attributes:
         name: Its name, which is its path.
-        label: Its label, for people.
-        script: The script that it plays.
         group: What it shows that others do not.
-        options: The options of its runs.
     """
 
     name: str
@@ -381,11 +357,7 @@ def exhibits() -> list[Exhibit]:
 
 
 def web_app(start: str, *, delay_s: float = _DELAY_S) -> Starlette:
-    """Create the application.
-
-    Args:
-        start: The name of the gateway whose page opens at ``/``.
-        delay_s: Seconds to wait before each payload.
+    """Create the application; the page of the gateway named ``start`` opens at ``/``.
 
     Raises:
         MissingExtraError: The extra ``server`` is not installed.
@@ -393,7 +365,9 @@ def web_app(start: str, *, delay_s: float = _DELAY_S) -> Starlette:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import RedirectResponse
-    from starlette.routing import Mount, Route
+    from starlette.routing import BaseRoute, Mount, Route
+
+    from agui_reasoning.gateway import ReplayUpstream, create_app
 
     async def open_start(request: Request) -> RedirectResponse:
         return RedirectResponse(f"{start}/")
@@ -402,15 +376,11 @@ def web_app(start: str, *, delay_s: float = _DELAY_S) -> Starlette:
     links: dict[str, dict[str, str]] = {}
     for exhibit in shown:
         links.setdefault(exhibit.group, {})[exhibit.label] = f"../{exhibit.name}/"
-    mounts = [Mount(f"/{exhibit.name}", _exhibited(exhibit, links, delay_s)) for exhibit in shown]
-    return Starlette(routes=[Route("/", open_start), *mounts])
-
-
-def _exhibited(exhibit: Exhibit, links: Mapping[str, Mapping[str, str]], delay_s: float) -> Starlette:
-    from agui_reasoning.gateway import ReplayUpstream, create_app
-
-    upstream = ReplayUpstream(exhibit.script, delay_s=delay_s)
-    return create_app(upstream, page_links=links, **exhibit.options)
+    routes: list[BaseRoute] = [Route("/", open_start)]
+    for exhibit in shown:
+        upstream = ReplayUpstream(exhibit.script, delay_s=delay_s)
+        routes.append(Mount(f"/{exhibit.name}", create_app(upstream, page_links=links, **exhibit.options)))
+    return Starlette(routes=routes)
 
 
 def _group(script: str) -> str:

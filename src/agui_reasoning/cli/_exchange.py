@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -34,7 +34,7 @@ from agui_reasoning.deltas import Delta, UsageDelta
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, DecodeError, RemoteProtocolError
 from agui_reasoning.parts import Origin
 from agui_reasoning.providers import API_IDS, Decoder, decoder
-from agui_reasoning.replay import exchange_api, payloads
+from agui_reasoning.replay import exchange_api, is_whole, payloads
 from agui_reasoning.request import ProviderRequest, build_request
 from agui_reasoning.run import Run
 from agui_reasoning.wire import SSEEncoder, iter_payloads
@@ -71,16 +71,22 @@ def encode(
     A recording (an object with "api" and "events" or "response") supplies --api, --provider and --model.
     """
     source = read_source(read_file(file))
+    empty: dict[str, Any] = {"state": {}, "messages": [], "tools": [], "context": [], "forwardedProps": {}}
+    run_input = {"threadId": thread or new_uuid(), "runId": run or new_uuid(), **empty}
     if api == OPENHANDS:
-        _FORMS[as_json](_of_openhands(source.payloads, _run_input(thread, run)), EscapedBytes())
-        return
-    provider, model = provider or source.provider, model or source.model
-    decode = decoder(_api(api or source.api), provider=provider, model=model)
-    frame = Run(
-        _run_input(thread, run), api=decode.api, provider=decode.provider, model=model, on_warning=warn
-    )
-    batches = encode_payloads(source.payloads, decode, frame, whole=source.whole)
-    _FORMS[as_json](batches, EscapedBytes())
+        batches = _of_openhands(source.payloads, run_input)
+    else:
+        provider, model = provider or source.provider, model or source.model
+        if (known := api or source.api) is None:
+            raise ConfigurationError(
+                "The input does not name its API.",
+                code="missing_api",
+                hint=f"Pass --api with one of: {', '.join(API_IDS)}.",
+            )
+        decode = decoder(known, provider=provider, model=model)
+        frame = Run(run_input, api=decode.api, provider=decode.provider, model=model, on_warning=warn)
+        batches = encode_payloads(source.payloads, decode, frame, whole=source.whole)
+    (_write_json if as_json else _write_sse)(batches, EscapedBytes())
 
 
 def _of_openhands(payloads: Iterable[Any], run_input: dict[str, Any]) -> Iterator[list[Event]]:
@@ -92,13 +98,9 @@ def _of_openhands(payloads: Iterable[Any], run_input: dict[str, Any]) -> Iterato
 def encode_payloads(
     payloads: Iterable[Any], decode: Decoder, run: Run, *, whole: bool = False
 ) -> Iterator[list[Event]]:
-    """Encode provider payloads as one run, from RUN_STARTED to its terminal event.
+    """Encode provider payloads, whose iteration may raise, as a new run, from RUN_STARTED to its end.
 
-    Args:
-        payloads: Parsed payloads, in order; iterating may raise.
-        decode: A new decoder.
-        run: A run that has not started.
-        whole: Whether each payload is a whole response instead of a piece of a stream.
+    If ``whole``, each payload is a whole response instead of a piece of a stream.
 
     Yields:
         Lists of events, as soon as they are known. The AG-UI stream is complete even if an error follows.
@@ -112,7 +114,11 @@ def encode_payloads(
             run.warn_once(decode.warnings)
             yield from _emitted(run, deltas)
     except AGUIReasoningError as error:
-        yield from _emitted(run, [*getattr(error, "deltas", ()), *_closing(decode)])
+        try:
+            held = decode.close()
+        except DecodeError as broken:
+            held = list(broken.deltas)
+        yield from _emitted(run, [*getattr(error, "deltas", ()), *held])
         yield run.fail(FAILURE, code=error.code)
         raise
     yield run.finish()
@@ -126,8 +132,18 @@ def _decoded(payloads: Iterable[Any], decode: Decoder, *, whole: bool) -> Iterat
         responded = responded or any(not isinstance(delta, UsageDelta) for delta in deltas)
         yield deltas
     yield decode.close()
+    if not count:
+        raise DecodeError(
+            "The stream contains no payloads.",
+            code="truncated_stream",
+            hint="Check that the provider was reached and that its response was saved.",
+        )
     if not responded:
-        raise _no_response(count, decode.api)
+        raise DecodeError(
+            f"None of the {count} payloads belongs to a response of {decode.api}.",
+            code="no_response",
+            hint=f"Check --api. Known APIs: {', '.join(API_IDS)}.",
+        )
 
 
 def _emitted(run: Run, deltas: Iterable[Delta]) -> Iterator[list[Event]]:
@@ -135,50 +151,6 @@ def _emitted(run: Run, deltas: Iterable[Delta]) -> Iterator[list[Event]]:
         events = run.receive(delta)
         if events:
             yield events
-
-
-def _closing(decode: Decoder) -> Sequence[Delta]:
-    """Return the deltas the decoder still holds after the stream broke."""
-    try:
-        return decode.close()
-    except DecodeError as error:
-        return error.deltas
-
-
-def _no_response(count: int, api: str) -> DecodeError:
-    if not count:
-        return DecodeError(
-            "The stream contains no payloads.",
-            code="truncated_stream",
-            hint="Check that the provider was reached and that its response was saved.",
-        )
-    return DecodeError(
-        f"None of the {count} payloads belongs to a response of {api}.",
-        code="no_response",
-        hint=f"Check --api. Known APIs: {', '.join(API_IDS)}.",
-    )
-
-
-def _api(api: str | None) -> str:
-    if api is None:
-        raise ConfigurationError(
-            "The input does not name its API.",
-            code="missing_api",
-            hint=f"Pass --api with one of: {', '.join(API_IDS)}.",
-        )
-    return api
-
-
-def _run_input(thread: str | None, run: str | None) -> dict[str, Any]:
-    return {
-        "threadId": thread or new_uuid(),
-        "runId": run or new_uuid(),
-        "state": {},
-        "messages": [],
-        "tools": [],
-        "context": [],
-        "forwardedProps": {},
-    }
 
 
 # -- output formats
@@ -210,9 +182,6 @@ def _json(event: Event) -> bytes:
     return SSEEncoder().encode(event).removeprefix(b"data: ").rstrip(b"\n")
 
 
-_FORMS = {False: _write_sse, True: _write_json}
-
-
 # -- input
 
 
@@ -223,9 +192,7 @@ class Source:
     Attributes:
         payloads: The parsed payloads; iterating may raise.
         whole: Whether each payload is a whole response.
-        api: The API ID, if the input names it.
-        provider: The provider, if the input names it.
-        model: The model, if the input names it.
+        api: The API ID, if the input names it, as for provider and model.
     """
 
     payloads: Iterable[Any]
@@ -240,20 +207,12 @@ def read_source(data: bytes) -> Source:
     single = _single_object(data)
     if single is None:
         return Source(iter_payloads(data))
-    if "type" not in single and isinstance(single.get("events"), list):
-        return _recording(single, payloads(single), whole=False)
-    if "type" not in single and "response" in single:
-        return _recording(single, [single["response"]], whole=True)
-    return Source([single], whole=any(single.get(key) == value for key, value in _WHOLE))
-
-
-def _recording(exchange: dict[str, Any], payloads: Iterable[Any], *, whole: bool) -> Source:
-    provider, model = (_name(exchange.get(key)) for key in ("provider", "model"))
-    return Source(payloads, whole, exchange_api(exchange), provider, model)
-
-
-def _name(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+    whole = is_whole(single)
+    if "type" in single or (whole and "response" not in single):
+        return Source([single], whole=any(single.get(key) == value for key, value in _WHOLE))
+    given = [single["response"]] if whole else payloads(single)
+    names = (name if isinstance(name := single.get(key), str) else None for key in ("provider", "model"))
+    return Source(given, whole, exchange_api(single), *names)
 
 
 def _single_object(data: bytes) -> dict[str, Any] | None:
@@ -313,8 +272,9 @@ def request(
         on_warning=warn,
     )
     put_json(_as_json(built) if as_json else built.body, default=_base64)
-    if report:
-        _print_report(built)
+    for entry in built.report if report else ():
+        reason = f" ({entry.reason})" if entry.reason else ""
+        put(f"{entry.outcome}{reason}: {entry.unit}", file=sys.stderr)
 
 
 def _read(file: str) -> Any:
@@ -339,9 +299,3 @@ def _as_json(built: ProviderRequest) -> dict[str, Any]:
         "flags": [flag.model_dump(mode="json") for flag in built.flags],
         "report": to_builtins(built.report),
     }
-
-
-def _print_report(built: ProviderRequest) -> None:
-    for entry in built.report:
-        reason = f" ({entry.reason})" if entry.reason else ""
-        put(f"{entry.outcome}{reason}: {entry.unit}", file=sys.stderr)

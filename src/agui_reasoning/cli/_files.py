@@ -10,8 +10,8 @@ from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from agui_reasoning.cli._output import EscapedBytes
@@ -67,17 +67,13 @@ def _refuse_waiting(file: str) -> None:
 
 
 def read_file(name: str) -> bytes:
-    """Read a file, or standard input for ``-``.
-
-    Raises:
-        ConfigurationError: The file cannot be read (``unreadable_file``).
-    """
+    """Read a file, or standard input for ``-``; raises what `opened` raises."""
     with opened(name) as stream:
         return b"".join(pieces(name, stream))
 
 
-def lines(file: str, source: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a file."""
+def lines(file: str, source: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file, or what else is read from it."""
     try:
         yield from source
     except OSError as error:
@@ -86,11 +82,7 @@ def lines(file: str, source: IO[bytes]) -> Iterator[bytes]:
 
 def pieces(file: str, source: Any) -> Iterator[bytes]:
     """Yield data as soon as it is available, so that pipes are not delayed."""
-    try:
-        while data := source.read1(_PIECE):
-            yield data
-    except OSError as error:
-        raise unreadable(file, error) from None
+    return lines(file, iter(partial(source.read1, _PIECE), b""))
 
 
 def unreadable(file: str, error: Exception) -> ConfigurationError:
@@ -214,9 +206,7 @@ class FileSink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Clean up."""
 
     def keep(self, data: bytes) -> None:
@@ -254,12 +244,7 @@ class Rewrite(FileSink):
     """
 
     def __init__(self, path: str, source: IO[bytes]) -> None:
-        """Prepare to replace a file.
-
-        Args:
-            path: The file; symbolic links are followed and kept.
-            source: The file, open for reading.
-        """
+        """Prepare to replace a file that is open for reading; symbolic links are followed and kept."""
         self._name = path
         self._path = Path(os.path.realpath(path))
         self._before = os.fstat(source.fileno())
@@ -268,9 +253,7 @@ class Rewrite(FileSink):
         if not stat.S_ISREG(self._before.st_mode):
             raise self._unwritable("it is not a regular file")
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Remove an incomplete new file."""
         if self._file is not None:
             with suppress(OSError):  # closing flushes, which fails on a full disk

@@ -34,12 +34,7 @@ _DEFAULT: Final = re.compile(r"\[default: \((.+?)\)")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example of a command.
-
-    Attributes:
-        does: What it does, as a phrase without a period.
-        line: The command line, for a POSIX shell.
-    """
+    """What an example does, as a phrase without a period, and its command line for a POSIX shell."""
 
     does: str
     line: str
@@ -67,7 +62,6 @@ class CommandSpec:
 
     @property
     def examples(self) -> list[Example]:
-        """The examples."""
         rows = (" ".join(row.split()).split(" $ ", 1) for row in self.shown.strip().splitlines())
         return [Example(does, line) for does, line in rows]
 
@@ -303,37 +297,30 @@ class Page:
     def __init__(self) -> None:
         from rich.text import Text
 
-        from agui_reasoning.cli._console import stdout_console
+        from agui_reasoning.cli._console import new_console
 
-        self._console = stdout_console()
+        self._console = new_console()
         self._text: Text = Text()
 
     def usage(self, line: str) -> None:
-        """Add the usage."""
         self._text.append("Usage: ", _HEADING).append(f"{line}\n")
 
     def title(self, text: str) -> None:
         """Add a title, after a blank line unless it comes first."""
-        self._apart()
+        if self._text:
+            self.blank()
         self._text.append(f"{text}\n", _HEADING)
 
     def paragraphs(self, text: str) -> None:
-        """Add paragraphs."""
         for paragraph in text.split("\n\n"):
             self._text.append(f"\n{self._filled(paragraph, '')}\n")
 
     def heading(self, title: str) -> None:
         """Begin a section, after a blank line unless it comes first."""
-        self._apart()
-        self._text.append(f"{title}:\n", _HEADING)
+        self.title(f"{title}:")
 
     def blank(self) -> None:
-        """Add a blank line."""
         self._text.append("\n")
-
-    def _apart(self) -> None:
-        if self._text:
-            self.blank()
 
     def indented(self, text: str) -> None:
         """Add a paragraph below a heading."""
@@ -359,7 +346,6 @@ class Page:
             self._text.append(f"{_INDENT}$ {line}\n")
 
     def render(self) -> str:
-        """Return the page."""
         with self._console.capture() as captured:
             self._console.print(self._text, soft_wrap=True, end="")
         return captured.get()
@@ -386,9 +372,7 @@ def group_help(context: Any) -> str:
         page.rows(
             [(f"{name:<{width}}", spec.summary) for name, spec in COMMANDS.items() if spec.group == group]
         )
-    _add_options(page, context)
-    page.heading("Exit codes")
-    page.rows([(str(code), text) for code, text in EXIT_CODES.items()])
+    _add_reference(page, context, EXIT_CODES)
     page.paragraphs("'agui-reasoning COMMAND --help' shows the options of a command, with examples.")
     return page.render()
 
@@ -400,9 +384,7 @@ def command_help(name: str, context: Any) -> str:
     page.paragraphs(context.command.help)
     page.heading("Examples")
     page.examples((example.does, example.line) for example in COMMANDS[name].examples)
-    _add_options(page, context)
-    page.heading("Exit codes")
-    page.rows([(str(code), text) for code, text in exit_codes(name).items()])
+    _add_reference(page, context, exit_codes(name))
     return page.render()
 
 
@@ -432,8 +414,9 @@ def options(context: Any) -> dict[str, list[tuple[str, str]]]:
     return dict(sorted(sections.items(), key=lambda section: section[0] == _OPTIONS))
 
 
-def _add_options(page: Page, context: Any) -> None:
-    for title, rows in options(context).items():
+def _add_reference(page: Page, context: Any, codes: Mapping[int, str]) -> None:
+    exits = [(str(code), text) for code, text in codes.items()]
+    for title, rows in (*options(context).items(), ("Exit codes", exits)):
         page.heading(title)
         page.rows(rows)
 

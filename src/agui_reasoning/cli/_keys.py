@@ -27,7 +27,7 @@ from agui_reasoning.cli._files import (
     read_file,
     size_of,
 )
-from agui_reasoning.cli._output import complain, progress, put, put_exact, put_json, tell, warn
+from agui_reasoning.cli._output import complain, counted, progress, put, put_exact, put_json, tell, warn
 from agui_reasoning.crypto import (
     DEFAULT_VARIABLE,
     Binding,
@@ -73,7 +73,10 @@ def keygen(
     """
     written = KeyRing.generate(kid).to_env()
     name, _, key = written.partition(":")
-    _show(written, {"kid": name, "key": key} if as_json else None)
+    if as_json:
+        put_json({"kid": name, "key": key}, indent=None)
+    else:
+        put(written)
 
 
 def encrypt(
@@ -95,7 +98,10 @@ def encrypt(
     ring = key_ring(keys_env, keys_file)
     binding = Binding(thread, tenant=tenant, entity_id=entity, subtype=subtype)
     token = ring.encrypt(read_file(file), binding, ttl_s=ttl_s, pad_to=pad_to)
-    _show(token, {"token": token} if as_json else None)
+    if as_json:
+        put_json({"token": token}, indent=None)
+    else:
+        put(token)
 
 
 def decrypt(
@@ -125,14 +131,6 @@ def decrypt(
         put_exact(plaintext)
 
 
-def _show(line: str, value: Mapping[str, str] | None) -> None:
-    """Print a line, or the JSON object if there is one."""
-    if value is None:
-        put(line)
-    else:
-        put_json(value, indent=None)
-
-
 # -- stored histories
 
 
@@ -158,7 +156,8 @@ def rekey(
     replaced atomically at the end; an interrupted command leaves it unchanged. Tokens that cannot be
     decrypted are kept and listed. It is safe to run the command repeatedly.
     """
-    rekeyer = _Rekeyer(key_ring(keys_env, keys_file), thread, tenant)
+    ring = key_ring(keys_env, keys_file)
+    rekeyer = _Rekeyer(ring, thread, tenant)
     to_stdout = file == STDIN and not dry_run
     with (
         opened(file) as source,
@@ -169,8 +168,8 @@ def rekey(
             rekeyer.all(lines(file, source), sink, bar.advance)
             source.close()
             sink.commit()
-    report = rekeyer.report(file, dry_run)
-    stream = _report_stream(to_stdout)
+    report = {"file": file, "primary": ring.primary, "dry_run": dry_run, **asdict(rekeyer.tally)}
+    stream = sys.stderr if to_stdout else sys.stdout  # it must not mix with histories
     if as_json:
         put_json(report, file=stream)
     else:
@@ -222,10 +221,6 @@ class _Rekeyer:
             else:
                 sink.keep(record.data)
 
-    def report(self, file: str, dry_run: bool) -> dict[str, Any]:
-        """Return the outcome as JSON."""
-        return {"file": file, "primary": self._ring.primary, "dry_run": dry_run, **asdict(self.tally)}
-
     def failure(self) -> str:
         """Return the error message for tokens that cannot be decrypted."""
         kids = {place.kid for place in self.tally.unopened if place.kid is not None}
@@ -259,8 +254,11 @@ class _Rekeyer:
         try:
             new = renewed(value.value, self._ring, binding, value.entity_id, value.subtype)
         except DecryptionError:
-            kid = token_key_id(value.value)
-            self._add_undecryptable(_KeptToken(record.line, binding.thread_id, value.message_id, kid))
+            self.tally.undecryptable += 1
+            if len(self.tally.unopened) < _MAX_KEPT:
+                kid = token_key_id(value.value)
+                place = _KeptToken(record.line, binding.thread_id, value.message_id, kid)
+                self.tally.unopened.append(place)
             return value.value
         self.tally.rekeyed += new != value.value
         self.tally.current += new == value.value
@@ -276,23 +274,12 @@ class _Rekeyer:
             )
         return Binding(thread, tenant=self._tenant)
 
-    def _add_undecryptable(self, place: _KeptToken) -> None:
-        self.tally.undecryptable += 1
-        if len(self.tally.unopened) < _MAX_KEPT:
-            self.tally.unopened.append(place)
-
-
-def _report_stream(to_stdout: bool) -> Any:
-    """Return the stream for the report, which must not mix with histories on stdout."""
-    return sys.stderr if to_stdout else sys.stdout
-
 
 def _sentence(report: dict[str, Any]) -> str:
     done = "would be rekeyed" if report["dry_run"] else "rekeyed"
     histories = "history" if report["histories"] == 1 else "histories"
-    tokens = "token" if report["tokens"] == 1 else "tokens"
     return (
-        f"{report['file']}: {report['tokens']} {tokens} in {report['histories']} {histories}: "
+        f"{report['file']}: {counted(report['tokens'], 'token')} in {report['histories']} {histories}: "
         f"{report['rekeyed']} {done} to {report['primary']}, {report['current']} already current, "
         f"{report['undecryptable']} not decryptable."
     )
@@ -310,12 +297,7 @@ def _list(tally: _Tally) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """One JSON value in a file.
-
-    Attributes:
-        line: The line it starts on, from 1.
-        data: Its bytes, including the line break.
-    """
+    """One JSON value in a file: the line it starts on, from 1, and its bytes, including the line break."""
 
     line: int
     data: bytes
@@ -323,12 +305,7 @@ class StoredRecord:
 
 @dataclass(frozen=True, slots=True)
 class StoredHistory:
-    """A history in a record.
-
-    Attributes:
-        thread_id: The thread it names, if any.
-        messages: Its messages, as JSON.
-    """
+    """A history in a record: the thread it names, if any, and its messages, as JSON."""
 
     thread_id: str | None
     messages: list[dict[str, Any]]
@@ -336,14 +313,7 @@ class StoredHistory:
 
 @dataclass(frozen=True, slots=True)
 class StoredValue:
-    """An encrypted value in a history.
-
-    Attributes:
-        value: The stored value.
-        entity_id: The ID of the message or tool call that carries it.
-        subtype: The kind of that entity.
-        message_id: The ID of the message that carries it, directly or on a tool call.
-    """
+    """An encrypted value in a history, the message or call that carries it, and the message with that."""
 
     value: str
     entity_id: str
@@ -406,19 +376,15 @@ def stored_values(history: StoredHistory) -> Iterator[StoredValue]:
 
 def replace_strings(data: bytes, changes: Mapping[str, str]) -> bytes:
     """Replace strings anywhere in the record; nothing else changes."""
-    return JSON_STRING.sub(
-        _replacement({_json_string(old): _json_string(new) for old, new in changes.items()}), data
-    )
+    table = {_json_string(old): _json_string(new) for old, new in changes.items()}
 
-
-def _replacement(table: Mapping[bytes, bytes]) -> Callable[[re.Match[bytes]], bytes]:
     def replace(match: re.Match[bytes]) -> bytes:
         found: bytes = match[0]
         # Tokens need no escapes, but a writer may use them anyway.
         plain = _json_string(load(found.decode())) if b"\\" in found else found
         return table.get(plain, found)
 
-    return replace
+    return JSON_STRING.sub(replace, data)
 
 
 def _json_string(text: str) -> bytes:

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from enum import StrEnum
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
@@ -19,7 +19,7 @@ from agui_reasoning._strict_json import load
 from agui_reasoning.attribution import TraceRecord
 from agui_reasoning.attribution import trace as trace_of
 from agui_reasoning.cli._app import File
-from agui_reasoning.cli._console import stdout_console
+from agui_reasoning.cli._console import new_console
 from agui_reasoning.cli._files import Stream, read_file, read_stream
 from agui_reasoning.cli._output import counted, progress, put, put_json, warn
 from agui_reasoning.consumer import Conversation
@@ -46,7 +46,7 @@ def reduce(
     if as_json:
         put_json(messages)
     else:
-        console = stdout_console()
+        console = new_console()
         for message in messages:
             style = _STYLES.get(message["role"], "bold")
             _show(console, (message["role"], style), message["id"], _message_lines(message))
@@ -63,10 +63,8 @@ def _receive(conversation: Conversation, stream: Stream) -> RemoteProtocolError 
         conversation.end_of_stream()
     except RemoteProtocolError as error:
         return error
-    return _truncated() if stream.cut else None
-
-
-def _truncated() -> RemoteProtocolError:
+    if not stream.cut:
+        return None
     return RemoteProtocolError(
         "The stream ended in the middle of an event, after the end of a run.",
         code="truncated_stream",
@@ -104,9 +102,11 @@ def trace(
     if as_json:
         put_json([asdict(record) for record in records])
     else:
-        console = stdout_console()
+        console = new_console()
         for record in records:
-            _show_record(console, record)
+            name = one_line(record.name or "unknown")
+            head = (name, "yellow") if record.call_id is not None else ("answer", "green")
+            _show(console, head, record.call_id or "", _record_lines(record))
         if not records:
             console.print("No tool calls and no answers.")
 
@@ -145,12 +145,6 @@ def _readable(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def _show_record(console: Console, record: TraceRecord) -> None:
-    name = one_line(record.name or "unknown")
-    head = (name, "yellow") if record.call_id is not None else ("answer", "green")
-    _show(console, head, record.call_id or "", _record_lines(record))
-
-
 def _record_lines(record: TraceRecord) -> Iterator[str]:
     if record.arguments:
         yield f"arguments  {record.arguments}"
@@ -171,22 +165,14 @@ def _show(console: Console, head: tuple[str, str], identifier: str, lines: Itera
         console.print(text, soft_wrap=True)
 
 
-class Step(StrEnum):
-    """What to do with each thread."""
-
-    UPGRADE = "upgrade"
-    REKEY = "rekey"
-    REDUCE = "reduce"
-    CHECK = "check"
-    ERASE = "erase"
-    AUDIT = "audit"
-
-
-_READS = frozenset({Step.CHECK, Step.AUDIT})
+_READS = frozenset({"check", "audit"})
 
 
 def bulk(
-    step: Annotated[Step, typer.Argument(metavar="STEP", help="What to do with each thread.")],
+    step: Annotated[
+        Literal["upgrade", "rekey", "reduce", "check", "erase", "audit"],
+        typer.Argument(metavar="STEP", help="What to do with each thread."),
+    ],
     source: Annotated[
         str, typer.Argument(metavar="SOURCE", help="JSON lines or Parquet: an address, also with wildcards.")
     ],
@@ -212,7 +198,7 @@ def bulk(
 
     if target is None and step not in _READS:
         raise ConfigurationError(
-            f"{step.value} writes threads, but there is no TARGET.",
+            f"{step} writes threads, but there is no TARGET.",
             code="no_target",
             hint="Pass a folder for them.",
         )
@@ -224,7 +210,7 @@ def bulk(
                 yield done
                 bar.advance(1)
 
-        summary = threads.run(parts, getattr(threads, step.value), map=counting)
+        summary = threads.run(parts, getattr(threads, step), map=counting)
     if as_json:
         put_json(msgspec.to_builtins(summary))
     else:
@@ -238,11 +224,14 @@ def bulk(
 @contextmanager
 def _mapped(workers: int, scheduler: str | None) -> Iterator[Callable[..., Iterable[Any]]]:
     if scheduler is not None:
-        open_client, as_completed = _dask()
+        try:
+            dask: Any = import_module("distributed")
+        except ImportError:
+            raise MissingExtraError("agui-reasoning bulk --scheduler", "bulk") from None
 
-        with open_client(scheduler) as client:
+        with dask.Client(scheduler) as client:
             yield lambda function, parts: (
-                done.result() for done in as_completed(client.map(function, list(parts), pure=False))
+                done.result() for done in dask.as_completed(client.map(function, list(parts), pure=False))
             )
     elif workers > 1:
         from concurrent.futures import ProcessPoolExecutor
@@ -252,11 +241,3 @@ def _mapped(workers: int, scheduler: str | None) -> Iterator[Callable[..., Itera
             yield pool.map
     else:
         yield map
-
-
-def _dask() -> tuple[Any, Any]:
-    try:
-        from distributed import Client, as_completed
-    except ImportError:
-        raise MissingExtraError("agui-reasoning bulk --scheduler", "bulk") from None
-    return Client, as_completed

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 # The default status is 2, for unreadable input and usage errors. These errors mean that the input is invalid.
 _BROKEN = (ProviderError, LocalProtocolError, RemoteProtocolError)
-_CUT = "truncated_stream"
 _UNREADABLE = frozenset({"bad_json", "bad_utf8", "bad_frame", "frame_too_large"})
 
 _DELAY_S: Final = 1.0
@@ -78,7 +77,6 @@ class EscapedBytes:
         self._started = False
 
     def write(self, data: bytes) -> None:
-        """Write the next piece."""
         text = self._decoder.decode(data)
         if text and not self._started:
             self._started = True
@@ -92,17 +90,11 @@ class EscapedBytes:
         sys.stdout.buffer.flush()
 
 
-def exit_status(error: AGUIReasoningError) -> int:
-    """Return the exit status: 1 if the input breaks the protocol, 2 if it cannot be used."""
-    if error.code in _UNREADABLE:
-        return 2
-    return 1 if error.code == _CUT or isinstance(error, _BROKEN) else 2
-
-
 def complain(error: AGUIReasoningError) -> int:
-    """Write an error as one line and return the exit status."""
+    """Write an error as one line; return the exit status: 1 if the input breaks the protocol, else 2."""
     tell("error", f"{error} [{error.code}]")
-    return exit_status(error)
+    is_broken = isinstance(error, _BROKEN) and error.code not in _UNREADABLE
+    return 1 if is_broken or error.code == "truncated_stream" else 2
 
 
 def point_out(code: str) -> None:
@@ -158,21 +150,20 @@ class ProgressBar:
         """Draw the bar from now on, unless it has ended."""
         from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn
 
-        from agui_reasoning.cli._console import stderr_console
+        from agui_reasoning.cli._console import new_console
 
-        console = stderr_console()
-        columns = [TextColumn(self._label, markup=False), BarColumn(), TaskProgressColumn()]
+        console = new_console(stderr=True)
         sizes = [DownloadColumn()] if self._in_bytes else []
+        columns = [TextColumn(self._label, markup=False), BarColumn(), TaskProgressColumn(), *sizes]
         with self._lock:
             if self._ended or not console.is_terminal:
                 return
-            bar = Progress(*columns, *sizes, console=console, transient=True, redirect_stdout=False)
+            bar = Progress(*columns, console=console, transient=True, redirect_stdout=False)
             bar.add_task(self._label, total=self._total, completed=self._done)  # type: ignore[arg-type]
             bar.start()
             self._progress = bar
 
     def end(self) -> None:
-        """Remove the bar."""
         with self._lock:
             self._ended = True
             if self._progress is not None:
@@ -185,11 +176,7 @@ def progress(
 ) -> Iterator[ProgressBar]:
     """Show a progress bar on standard error, if that is a terminal and the work takes over a second.
 
-    Args:
-        label: What is done.
-        total: The amount of work; ``None`` if it is unknown.
-        quiet: Show nothing.
-        in_bytes: The amounts are bytes.
+    ``total`` is the amount of work, if it is known.
     """
     bar = ProgressBar(label, total, in_bytes=in_bytes)
     terminal = sys.stderr is not None and (sys.stderr.isatty() or os.environ.get("FORCE_COLOR"))

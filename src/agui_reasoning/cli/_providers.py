@@ -10,11 +10,11 @@ from typing import Annotated, Final
 import typer
 
 from agui_reasoning.cli._app import PolicyFile, complete_api, complete_provider
-from agui_reasoning.cli._console import stdout_console
+from agui_reasoning.cli._console import new_console
 from agui_reasoning.cli._output import put_json
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import EchoFlag, EchoRule, Scope
+from agui_reasoning.policy import EchoFlag, EchoRule, Scope, matches_any
 from agui_reasoning.providers import API_IDS, provider_api
 from agui_reasoning.providers.echo import rule_for, rules
 from agui_reasoning.providers.own_rules import own_rules
@@ -68,7 +68,8 @@ def _matching(
 ) -> Iterator[EchoRule]:
     """Yield the matching rows in order of precedence."""
     for rule in (*own, *rules()):
-        if api in (None, rule.api) and _covers(rule, named) and _applies(rule, own, named, model):
+        covers = named is None or matches_any(rule.provider, named)
+        if api in (None, rule.api) and covers and _applies(rule, own, named, model):
             yield rule
 
 
@@ -79,10 +80,6 @@ def _named(own: Sequence[EchoRule], provider: str | None, api: str | None) -> Co
     if not _WILDCARDS.intersection(provider):
         return {provider.lower(), canonical(provider)}
     return [name for name in _known(own, api) if fnmatchcase(name, provider.lower())]
-
-
-def _covers(rule: EchoRule, named: Collection[str] | None) -> bool:
-    return named is None or any(fnmatchcase(name, pattern) for name in named for pattern in rule.provider)
 
 
 def _applies(
@@ -101,7 +98,7 @@ def _known(own: Sequence[EchoRule], api: str | None) -> list[str]:
 
 
 def _show(rule: EchoRule) -> None:
-    console = stdout_console()
+    console = new_console()
     head = f"{rule.api} · {', '.join(rule.provider)}"
     console.print(f"{head}  {rule.status}", style="bold", soft_wrap=True)
     lines = [

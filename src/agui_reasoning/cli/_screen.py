@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from ag_ui.core import Event
@@ -46,24 +47,21 @@ _STARTS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
 _DELTAS = frozenset({"REASONING_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"})
 
 
-def blocks(events: Iterable[Any]) -> list[ScreenBlock]:
-    """Return the blocks of a run in order; the demo has no interleaved messages."""
-    found: list[ScreenBlock] = []
-    for event in events:
-        kind = event.type.value
-        if kind in _STARTS:
-            label, pieces = _STARTS[kind]
-            found.append(ScreenBlock(label, pieces(event)))
-        elif kind in _DELTAS:
-            found[-1].pieces.append(event.delta)
-    return found
-
-
 def conversation(playback: Playback) -> list[ScreenBlock]:
-    """Return the blocks of a conversation, including the front end's input before each run."""
+    """Return the blocks of a conversation, including the front end's input before each run.
+
+    The demo has no interleaved messages.
+    """
     found: list[ScreenBlock] = []
+    event: Any
     for (kind, words), run in zip(playback.inputs, playback.runs, strict=False):
-        found += [ScreenBlock(kind, [words]), *blocks(run)]
+        found.append(ScreenBlock(kind, [words]))
+        for event in run:
+            if (start := _STARTS.get(event.type.value)) is not None:
+                label, pieces = start
+                found.append(ScreenBlock(label, pieces(event)))
+            elif event.type.value in _DELTAS:
+                found[-1].pieces.append(event.delta)
     return found
 
 
@@ -90,27 +88,20 @@ def event_rows(events: Iterable[Event]) -> list[Row]:
     """Return the events as rows, indented by nesting."""
     rows: list[Row] = []
     depth = 0
-    for group in _grouped(events):
+    for _, numbered in groupby(enumerate(events), _row_of):
+        group = [event for _, event in numbered]
         kind = group[0].type.value
         depth -= kind.endswith(("_END", "_FINISHED"))
-        rows.append(Row(kind, short(_entity(group[0])), _ABOUT.get(kind, _nothing)(group), depth))
+        what = _ABOUT[kind](group) if kind in _ABOUT else ""
+        rows.append(Row(kind, short(_entity(group[0])), what, depth))
         depth += kind.endswith(("_START", "_STARTED"))
     return rows
 
 
-def _grouped(events: Iterable[Event]) -> Iterator[list[Any]]:
-    group: list[Any] = []
-    for event in events:
-        if group and not (event.type.value in _DELTAS and _same_message(group[-1], event)):
-            yield group
-            group = []
-        group.append(event)
-    if group:
-        yield group
-
-
-def _same_message(before: Event, event: Event) -> bool:
-    return before.type == event.type and _entity(before) == _entity(event)
+def _row_of(numbered: tuple[int, Any]) -> object:
+    """Return a value that is the same for the events of one row."""
+    number, event = numbered
+    return (event.type, _entity(event)) if event.type.value in _DELTAS else number
 
 
 def _entity(event: Any) -> str:
@@ -121,10 +112,6 @@ def _entity(event: Any) -> str:
 def short(identifier: str) -> str:
     """Shorten an ID in the middle, so that IDs with the same prefix stay distinct."""
     return identifier if len(identifier) <= 11 else f"{identifier[:6]}…{identifier[-4:]}"
-
-
-def _nothing(group: Sequence[Any]) -> str:
-    return ""
 
 
 def _about_deltas(group: Sequence[Any]) -> str:
@@ -166,48 +153,39 @@ _NO_TEXT = "(no text: the provider sent this thinking as an opaque value only)"
 
 
 class Screen:
-    """Writes to a console, streaming only on terminals."""
+    """Writes to a console, streaming only on terminals, with a pause after each streamed piece."""
 
     def __init__(self, console: Console, pause: Callable[[], None]) -> None:
-        """Create a screen.
-
-        Args:
-            console: The console to write to.
-            pause: Called after each streamed piece.
-        """
         self._console = console
         self._pause = pause
         self._streams = console.is_terminal and not console.is_dumb_terminal
 
     def intro(self) -> None:
-        """Print the introduction."""
         self._line(("agui-reasoning", "bold magenta"), ("  two turns, any provider, one protocol", "bold"))
         self._line(("front end ⇄ gateway ⇄ scripted provider, on this machine: no key, no network.", "dim"))
 
     def play(self, playback: Playback, *, list_events: bool = True) -> None:
-        """Show one conversation.
-
-        Args:
-            playback: The conversation.
-            list_events: List the events instead of only counting them.
-        """
+        """Show one conversation, with a list of its events or only their number."""
         self._title(playback)
         for block in conversation(playback):
             self._show(block)
         if playback.failure is not None:
             self._line((f"{'failed':>9}  ", "bold red"), (playback.failure, ""))
-        self._count_events(playback.runs, listed=list_events)
+        self._line()
+        self._line(
+            (f"As {len(playback.events)} AG-UI events in {len(playback.runs)} runs", "bold"),
+            ("  adjacent deltas are joined" if list_events else "", "dim"),
+        )
         if list_events:
-            self._list_events(playback.events)
+            self._line(("A tool's result starts a run of its own.", "dim"))
+        for row in event_rows(playback.events) if list_events else ():
+            kind = f"{'  ' * row.depth}{row.type}"
+            color = _TYPE_COLORS[row.type.partition("_")[0]]
+            self._line((f"  {kind:<32}", color), (f"{row.id:<13}", ""), (row.what, "dim"))
         self._show_request(playback)
 
     def glance(self, playback: Playback, *, first: bool) -> None:
-        """Show the first question of a conversation, and a line about its last request.
-
-        Args:
-            playback: The conversation.
-            first: Show the question; of the other conversations, only the line.
-        """
+        """Show a line about the last request of a conversation; of the first one, also its first question."""
         if first:
             self._title(playback)
             for block in _first_question(conversation(playback)):
@@ -278,21 +256,6 @@ class Screen:
             whole.append_text(line)
         return Text.assemble((f"{kind:>9}  ", label), whole)
 
-    def _count_events(self, runs: Sequence[Sequence[Event]], *, listed: bool) -> None:
-        self._line()
-        self._line(
-            (f"As {sum(map(len, runs))} AG-UI events in {len(runs)} runs", "bold"),
-            ("  adjacent deltas are joined" if listed else "", "dim"),
-        )
-        if listed:
-            self._line(("A tool's result starts a run of its own.", "dim"))
-
-    def _list_events(self, events: Sequence[Event]) -> None:
-        for row in event_rows(events):
-            kind = f"{'  ' * row.depth}{row.type}"
-            color = _TYPE_COLORS[row.type.partition("_")[0]]
-            self._line((f"  {kind:<32}", color), (f"{row.id:<13}", ""), (row.what, "dim"))
-
     def _show_request(self, playback: Playback) -> None:
         """Print the last request with a verdict for each value of the provider, and the missing ones."""
         if not playback.requests:
@@ -358,13 +321,9 @@ class Line:
 
 
 def marked_lines(value: Any, width: int, marked: Collection[str] = (), *, mark: int = 0) -> list[Line]:
-    """Format a JSON value as lines.
+    """Format a JSON value as lines that are at most ``width`` wide.
 
-    Args:
-        value: The value.
-        width: The maximum width of a line.
-        marked: JSON pointers of the values to mark; each gets its own line.
-        mark: The width to reserve for the mark.
+    Each value whose JSON pointer is in ``marked`` gets a line of its own, with room for a mark.
 
     Examples:
         >>> for line in marked_lines({"a": [1, 2], "b": "x" * 50, "c": {"d": "y"}}, 40, ["/c/d"]):

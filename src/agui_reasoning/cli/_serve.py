@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import typer
@@ -83,21 +82,6 @@ BASE_URLS: Final[Mapping[tuple[str, str], str]] = {
 """Base URLs to suggest for ``serve --base-url``, in the form that the vendor's SDK takes them."""
 
 
-class VisibilityChoice(StrEnum):
-    """The choices of ``--visibility``."""
-
-    full = "full"
-    summary = "summary"
-    hidden = "hidden"
-
-
-class InstructionsChoice(StrEnum):
-    """The choices of ``--client-instructions``."""
-
-    keep = "keep"
-    drop = "drop"
-
-
 def serve(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")
@@ -153,9 +137,9 @@ def serve(
         ),
     ] = True,
     visibility: Annotated[
-        VisibilityChoice,
+        Literal["full", "summary", "hidden"],
         _of_reasoning(metavar="full|summary|hidden", help="How much of the reasoning is shown."),
-    ] = VisibilityChoice.full,
+    ] = "full",
     keys_env: KeysEnv = DEFAULT_VARIABLE,
     policy: PolicyFile = None,
     steps: Annotated[bool, _of_reasoning("--steps", help="Emit STEP events around reasoning.")] = False,
@@ -173,12 +157,12 @@ def serve(
         bool, _of_callers("--allow-file-ids", help="Let callers refer to files stored at the provider.")
     ] = False,
     client_instructions: Annotated[
-        InstructionsChoice,
+        Literal["keep", "drop"],
         _of_callers(
             metavar="keep|drop",
             help="What happens to messages of callers with the roles system and developer.",
         ),
-    ] = InstructionsChoice.keep,
+    ] = "keep",
     allow_reasoning_request: Annotated[
         str | None,
         _of_callers(
@@ -223,22 +207,22 @@ def serve(
     given = {name: value for name, value in options.items() if value is not None}
     spec = upstream or _REPLAY
     log_to_stderr()
-    chosen = (
-        _provider(given, retry_without_reasoning)
-        if _is_provider(given, upstream)
-        else _replay(spec, delay_ms / 1000)
-    )
-    keys = _keys(
-        keys_env, keys_file, shows_all=visibility is VisibilityChoice.full and not allow_reasoning_request
-    )
+    if given and upstream is not None:
+        raise ConfigurationError(
+            f"--upstream and {next(iter(given))} exclude each other.",
+            code="wrong_option",
+            hint="Use a replay, or a provider with --api.",
+        )
+    chosen = _provider(given, retry_without_reasoning) if given else _replay(spec, delay_ms / 1000)
+    keys = _keys(keys_env, keys_file, shows_all=visibility == "full" and not allow_reasoning_request)
     app = create_app(
         chosen,
         stages=(Steps(),) if steps else (),
         allow_file_ids=allow_file_ids,
-        client_instructions=client_instructions.value,
+        client_instructions=client_instructions,
         allow_reasoning_request=_allowed(allow_reasoning_request),
         starts_in_reasoning=starts_in_reasoning,
-        visibility=visibility.value,
+        visibility=visibility,
         keys=keys,
         policy=policy or (),
         allowed_hosts=[host, *(allow_host or ())],
@@ -291,17 +275,6 @@ def _allowed(text: str | None) -> Any:
     return lowest, highest
 
 
-def _is_provider(given: Mapping[str, str], upstream: str | None) -> bool:
-    """Return whether the options select a provider instead of a replay."""
-    if given and upstream is not None:
-        raise ConfigurationError(
-            f"--upstream and {next(iter(given))} exclude each other.",
-            code="wrong_option",
-            hint="Use a replay, or a provider with --api.",
-        )
-    return bool(given)
-
-
 def _needs_provider(api: str | None) -> bool:
     """Return whether several vendors serve an API; unknown APIs are rejected later."""
     return api in API_IDS and vendor_of(api) is None
@@ -314,11 +287,10 @@ def _sdk_upstream(api: str | None) -> str | None:
 
 def _provider(given: Mapping[str, str], retry_without_reasoning: bool) -> Upstream:
     from agui_reasoning import gateway
-    from agui_reasoning.gateway import endpoint_of
 
     sdk = _sdk_upstream(given.get("--api"))
     if "--api" in given and sdk is None:
-        endpoint_of(given["--api"], given.get("--provider"))
+        gateway.endpoint_of(given["--api"], given.get("--provider"))
     required = ("--api", "--model") if sdk else ("--api", "--base-url", "--model")
     missing = [name for name in required if name not in given]
     if "--provider" not in given and _needs_provider(given.get("--api")):
@@ -441,7 +413,6 @@ def proxy(
     Requests and all other responses pass through unchanged. Point clients at the proxy instead of the agent.
     Stops on Ctrl-C.
     """
-    # Imported here because the other commands work without the extras `server` and `client`.
     from agui_reasoning.gateway import create_proxy, listen, url_of
     from agui_reasoning.gateway import serve as serve_app
 
@@ -453,15 +424,11 @@ def proxy(
         allowed_hosts=allow_host or (),
     )
     listening = listen(host, port)
-    line = f"agui-reasoning proxy in front of {_without_credentials(upstream)} at {url_of(listening)}"
+    parts = urlsplit(upstream)
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # without credentials
+    line = f"agui-reasoning proxy in front of {shown} at {url_of(listening)}"
     log_to_stderr()
     serve_app(app, listening, on_ready=lambda: put(line))
-
-
-def _without_credentials(url: str) -> str:
-    """Return the URL without credentials."""
-    parts = urlsplit(url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def log_to_stderr() -> None:

@@ -23,9 +23,9 @@ def ends_cleanly() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can set signal handlers
         return
-    handlers = {signal.SIGTERM: signal.signal(signal.SIGTERM, _end)}
+    handlers = {signal.SIGTERM: signal.signal(signal.SIGTERM, _stop)}
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        handlers[signal.SIGINT] = signal.signal(signal.SIGINT, _interrupt)
+        handlers[signal.SIGINT] = signal.signal(signal.SIGINT, _stop)
     hook, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
         yield
@@ -35,16 +35,10 @@ def ends_cleanly() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def _stop(number: int, frame: FrameType | None) -> None:
     if _is_importing(frame):
         os._exit(128 + number)
-    raise KeyboardInterrupt
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    if _is_importing(frame):
-        os._exit(128 + number)
-    raise SystemExit(128 + number)
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
 def _is_importing(frame: FrameType | None) -> bool:

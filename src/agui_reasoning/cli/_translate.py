@@ -67,14 +67,9 @@ _LONGEST_FIELD: Final = len(b"event:")
 
 
 def translate_file(command: str, file: str, make: MakeTranslator, *, in_place: bool, as_json: bool) -> None:
-    """Translate a file to standard output, or in place.
+    """Translate a file, or standard input for ``-``, to standard output, or in place.
 
-    Args:
-        command: The name of the command, for the progress bar.
-        file: A path, or ``-``.
-        make: Creates the translator.
-        in_place: Replace the file.
-        as_json: Print one JSON object instead of the stream, or in addition to the new file.
+    With ``as_json``, one JSON object is printed instead of the stream, or in addition to the new file.
 
     Raises:
         ConfigurationError: The file cannot be read or written.
@@ -167,12 +162,10 @@ class _Translation:
         if _SSE.match(start):
             self._form = "sse"
             return SSERewriter(self._translator, on_events=self._on_events, max_frame_bytes=_MAX_EVENT_BYTES)
-        if start.lstrip().startswith(b"["):
-            self._form = "json_array"
-            return ArrayRewriter(
-                self._translator, on_events=self._on_events, max_value_bytes=_MAX_EVENT_BYTES
-            )
-        return LinesRewriter(self._translator, on_events=self._on_events, max_value_bytes=_MAX_EVENT_BYTES)
+        is_array = start.lstrip().startswith(b"[")
+        self._form = "json_array" if is_array else "json_lines"
+        make = ArrayRewriter if is_array else LinesRewriter
+        return make(self._translator, on_events=self._on_events, max_value_bytes=_MAX_EVENT_BYTES)
 
     def _put(self, data: bytes, sink: FileSink) -> None:
         changed = self._rewriter is not None and self._rewriter.changed
@@ -269,7 +262,9 @@ def migrate(
         put_json(_report(len(sources), changed, listed, written, base))
     else:
         _show(changed, unwritten, base, write=write)
-        _list(findings)  # unreadable files have been reported already
+        for finding in findings:  # unreadable files have been reported already
+            where = f"{finding.path}:{finding.line}:{finding.column}"
+            tell(finding.severity, f"{where} {finding.message} {finding.advice} [{finding.code}]")
         _sum_up(len(sources), changed, findings, base, write=write)
     severities = {finding.severity for finding in listed}
     if unwritten or "error" in severities:
@@ -371,9 +366,9 @@ def _quoted(path: bytes) -> bytes:
 
 
 def _show_diff(path: str, diff: bytes) -> None:
-    from agui_reasoning.cli._console import stdout_console  # needs Rich, which streams do not
+    from agui_reasoning.cli._console import new_console  # needs Rich, which streams do not
 
-    console = stdout_console()
+    console = new_console()
     if not console.is_terminal:
         put_exact(diff)  # for `patch`, which needs every byte
         shown = diff.decode("utf-8", "replace").replace("\r\n", "\n")
@@ -383,12 +378,6 @@ def _show_diff(path: str, diff: bytes) -> None:
     for text in diff.decode("utf-8", "replace").splitlines():
         bold = text.startswith(("--- ", "+++ "))
         console.print(text, style="bold" if bold else _STYLES.get(text[:1]), soft_wrap=True)
-
-
-def _list(findings: Sequence[MigrationFinding]) -> None:
-    for finding in findings:
-        where = f"{finding.path}:{finding.line}:{finding.column}"
-        tell(finding.severity, f"{where} {finding.message} {finding.advice} [{finding.code}]")
 
 
 def _sum_up(

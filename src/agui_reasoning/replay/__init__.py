@@ -189,25 +189,18 @@ def sequence(exchange: str | Mapping[str, Any]) -> tuple[Exchange, ...]:
 
 
 def choose(exchanges: Sequence[Exchange], speakers: Iterable[Speaker]) -> Exchange:
-    """Select the exchange that answers a conversation.
+    """Select the exchange of a `sequence` that answers a conversation, by its speakers in order.
 
     The second one answers a tool result, the third one a question after an answer, and the first one
     everything else. The first one also replaces missing exchanges.
-
-    Args:
-        exchanges: The exchanges, as returned by `sequence`.
-        speakers: The speakers of the conversation, in order.
     """
-    position = _position(list(speakers))
+    spoken = list(speakers)
+    position = 0
+    if spoken[-1:] == ["tool"]:
+        position = 1
+    elif spoken[-1:] == ["user"] and "model" in spoken[spoken.index("user") :]:  # a greeting is no answer
+        position = 2
     return exchanges[position] if position < len(exchanges) else exchanges[0]
-
-
-def _position(speakers: list[Speaker]) -> int:
-    if speakers[-1:] == ["tool"]:
-        return 1
-    # A greeting by the assistant is not an answer.
-    first_question = speakers.index("user") if "user" in speakers else len(speakers)
-    return 2 if speakers[-1:] == ["user"] and "model" in speakers[first_question:] else 0
 
 
 # -- exchanges

@@ -163,11 +163,7 @@ def _found(
 
 
 def read_request(api: str, body: Mapping[str, Any]) -> list[Entry]:
-    """List the entries of a request in order, skipping what cannot be read.
-
-    Args:
-        api: The API ID; one of `TRANSCRIPTS`.
-        body: The request.
+    """List the entries of a request to one of `TRANSCRIPTS` in order, skipping what cannot be read.
 
     Examples:
         >>> thinking = {"type": "thinking", "thinking": "Wet?", "signature": "U0lH"}
@@ -182,12 +178,7 @@ def read_request(api: str, body: Mapping[str, Any]) -> list[Entry]:
 
 
 def read_response(api: str, payloads: Iterable[Any]) -> list[Entry]:
-    """List the entries of the provider's response, as they would appear in a request.
-
-    Args:
-        api: The API ID; one of `TRANSCRIPTS`.
-        payloads: The payloads of a stream, or one whole response.
-    """
+    """List the entries of a stream's payloads, or of a whole response, as they would appear in a request."""
     objects = (payload for payload in payloads if isinstance(payload, dict))
     return read_request(api, TRANSCRIPTS[api].response(objects))
 
@@ -219,20 +210,14 @@ def compare(given: Iterable[Entry], returned: Iterable[Entry]) -> Iterator[Check
     remaining = required_values(returned)
     start = 0
     for entry in required_values(given):
-        positions = (
-            position for position in range(start, len(remaining)) if _same(remaining[position], entry)
-        )
-        if (position := next(positions, None)) is None:
+        try:
+            start = [(one.kind, one.value) for one in remaining].index((entry.kind, entry.value), start)
+        except ValueError:
             yield checked_value(entry, None, unchanged=False)
         else:
-            start = position
-            yield checked_value(entry, remaining.pop(position).path, unchanged=True)
+            yield checked_value(entry, remaining.pop(start).path, unchanged=True)
     for entry in remaining:
         yield checked_value(entry, entry.path, unchanged=False)
-
-
-def _same(one: Entry, other: Entry) -> bool:
-    return (one.kind, one.value) == (other.kind, other.value)
 
 
 def required_values(entries: Iterable[Entry]) -> list[Entry]:
@@ -344,7 +329,8 @@ def _anthropic(payloads: Iterator[JSONObject]) -> JSONObject:
 def _bedrock(payloads: Iterator[JSONObject]) -> JSONObject:
     blocks: dict[Any, JSONObject] = {}
     for payload in payloads:
-        event = payload if "contentBlockIndex" in payload else next(filter(_is_object, payload.values()), {})
+        objects = (member for member in payload.values() if isinstance(member, dict))
+        event = payload if "contentBlockIndex" in payload else next(objects, {})
         blocks |= enumerate((event.get("message") or {}).get("content") or ())
         block = blocks.setdefault(event.get("contentBlockIndex"), {})
         block |= event.get("start") or {}
@@ -354,10 +340,6 @@ def _bedrock(payloads: Iterator[JSONObject]) -> JSONObject:
         if "redactedContent" not in piece:
             _grow(reasoning.setdefault("reasoningText", {}), piece, "text", "signature")
     return {"messages": [{"role": "assistant", "content": list(blocks.values())}]}
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
 
 
 def _gemini(payloads: Iterator[JSONObject]) -> JSONObject:
@@ -406,11 +388,7 @@ def _xai(payloads: Iterator[JSONObject]) -> JSONObject:
 
 
 def chat_request(fields: EntryFields) -> EntryFields:
-    """Return the paths of a request in the style of Chat Completions.
-
-    Args:
-        fields: The paths of the reasoning in a message.
-    """
+    """Return the paths of a request like Chat Completions, from those of the reasoning in a message."""
     shared = {"tool_call_id": RESULT, "tool_calls/*/id": CALL_ID}
     return {f"messages/*/{path}": kind for path, kind in {**fields, **shared}.items()}
 

@@ -8,13 +8,13 @@ name events, messages and reasons, but never contain text or values. The strateg
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ag_ui.core import Event, RunAgentInput
 from msgspec.structs import replace
 from pydantic import BaseModel
 
+from agui_reasoning._lazy import lazy_attributes
 from agui_reasoning.consumer import check_events
 from agui_reasoning.crypto import KeyRing
 from agui_reasoning.errors import ConfigurationError, did_you_mean
@@ -48,11 +48,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import the strategies lazily, because they require Hypothesis."""
-    if name == "strategies":
-        return import_module("agui_reasoning.testing.strategies")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # the strategies require Hypothesis
+    __getattr__, __dir__ = lazy_attributes(__name__, {}, ["strategies"])
 
 
 _UNNAMED: Final = ""

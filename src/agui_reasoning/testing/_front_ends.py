@@ -64,6 +64,13 @@ class _Bubble:
     def part(self, kind: str, name: str) -> _BubblePart | None:
         return next((part for part in self.parts if (part.kind, part.id) == (kind, name)), None)
 
+    def opened(self, kind: str, name: str) -> _BubblePart:
+        """Return a part, which is added if it is new."""
+        if (part := self.part(kind, name)) is None:
+            part = _BubblePart(kind, name)
+            self.parts.append(part)
+        return part
+
     def messages(self) -> Iterator[Message]:
         """Yield what is sent: reasoning, then one message with the text and all calls, then results."""
         before, after = self._empty()
@@ -89,14 +96,16 @@ class _Bubble:
 
     def _answer(self) -> Iterator[Message]:
         texts = [part.text for part in self.parts if part.kind == "text" and part.is_shown]
-        calls = [_sent_call(part) for part in self.parts if part.kind == "call"]
+        calls = [
+            {"id": part.id, "type": "function", "function": {"name": part.name, "arguments": part.text}}
+            for part in self.parts
+            if part.kind == "call"
+        ]
         if texts or calls:
             made = {"toolCalls": calls} if calls else {}
-            yield {"id": self._name(), "role": "assistant", "content": "\n".join(texts), **made}
-
-    def _name(self) -> str:
-        """Return the message's ID: one of assistant-ui's own if no event had one (an orphaned result)."""
-        return self.id or f"optimistic-{self.parts[0].id}"
+            # The ID is one of assistant-ui's own if no event had one (an orphaned result).
+            name = self.id or f"optimistic-{self.parts[0].id}"
+            yield {"id": name, "role": "assistant", "content": "\n".join(texts), **made}
 
 
 class AssistantUI:
@@ -124,12 +133,7 @@ class AssistantUI:
             self._speaking = None
         self._name(name)
         self._last_text = name
-        bubble = self._bubbles[-1]
-        part = bubble.part("text", name)
-        if part is None:
-            part = _BubblePart("text", name)
-            bubble.parts.append(part)
-        part.text += event.get("delta", "")
+        self._bubbles[-1].opened("text", name).text += event.get("delta", "")
 
     def _name(self, name: str | None) -> None:
         if name is not None:
@@ -137,19 +141,13 @@ class AssistantUI:
             self._last_text = self._last_text or name
 
     def _reasoning(self, event: Mapping[str, Any]) -> None:
-        bubble, name = self._bubbles[-1], event["messageId"]
-        part = bubble.part("reasoning", name)
-        if part is None:
-            part = _BubblePart("reasoning", name)
-            bubble.parts.append(part)
-        self._speaking = part
+        self._speaking = self._bubbles[-1].opened("reasoning", event["messageId"])
 
     def _reasoning_grew(self, event: Mapping[str, Any]) -> None:
         if event["delta"]:
-            if self._speaking is None:
-                self._reasoning(event)
-            assert self._speaking is not None
-            self._speaking.text += event["delta"]  # whichever message the event names
+            part = self._speaking or self._bubbles[-1].opened("reasoning", event["messageId"])
+            part.text += event["delta"]  # whichever message the event names
+            self._speaking = part
 
     def _reasoning_ended(self, event: Mapping[str, Any]) -> None:
         self._speaking = None
@@ -160,13 +158,8 @@ class AssistantUI:
             part.value = event["encryptedValue"]
 
     def _call_started(self, event: Mapping[str, Any]) -> None:
-        parent = event.get("parentMessageId")
-        self._name(parent)
-        bubble = self._bubbles[-1]
-        part = bubble.part("call", event["toolCallId"])
-        if part is None:
-            part = _BubblePart("call", event["toolCallId"])
-            bubble.parts.append(part)
+        self._name(event.get("parentMessageId"))
+        part = self._bubbles[-1].opened("call", event["toolCallId"])
         part.name, part.text, part.result = event["toolCallName"], "", None
 
     def _call_grew(self, event: Mapping[str, Any]) -> None:
@@ -177,15 +170,10 @@ class AssistantUI:
         name = event["toolCallId"]
         part = next((part for bubble in self._bubbles if (part := bubble.part("call", name))), None)
         if part is None:
-            part = _BubblePart("call", name, name="tool")
-            self._bubbles[-1].parts.append(part)
+            part = self._bubbles[-1].opened("call", name)
+            part.name = "tool"
         kept = {key: event[key] for key in ("toolCallId", "content", "error") if key in event}
         part.result = {"id": event.get("messageId") or f"{name}:tool", "role": "tool", **kept}
-
-
-def _sent_call(part: _BubblePart) -> Message:
-    function = {"name": part.name, "arguments": part.text}
-    return {"id": part.id, "type": "function", "function": function}
 
 
 _ASSISTANT_UI: dict[str, Callable[[AssistantUI, Mapping[str, Any]], None]] = {
@@ -283,14 +271,11 @@ class TanStack:
 
     def _text_started(self, event: Mapping[str, Any]) -> None:
         name = event["messageId"]
-        if self._unnamed is not None:
-            answer, self._unnamed = self._unnamed, None
-            answer.id = name
-        elif (known := self._named(name)) is not None:
-            answer = known
-        else:
+        answer, self._unnamed = self._unnamed or self._named(name), None
+        if answer is None:
             answer = _Answer(name)
             self._answers.append(answer)
+        answer.id = name
         answer.metadata |= event.get("metadata", {})
 
     def _text_grew(self, event: Mapping[str, Any]) -> None:
@@ -364,7 +349,14 @@ _TANSTACK: dict[str, Callable[[TanStack, Mapping[str, Any]], None]] = {
 
 def copilotkit(messages: MessagesInput) -> Messages:
     """Return messages as CopilotKit does: unchanged, with results after their calls."""
-    return _client_order(as_dicts(messages))
+    held = as_dicts(messages)
+    ordered = [message for message in held if message["role"] != "tool"]
+    for result in (message for message in held if message["role"] == "tool"):
+        at = next((n + 1 for n, m in enumerate(ordered) if _owns(m, result["toolCallId"])), len(ordered))
+        while at < len(ordered) and ordered[at]["role"] == "tool":
+            at += 1
+        ordered.insert(at, result)
+    return ordered
 
 
 def assistant_ui(messages: MessagesInput) -> Messages:
@@ -484,17 +476,6 @@ _EVENTS: dict[str, Callable[[Mapping[str, Any]], Iterator[dict[str, Any]]]] = {
     "assistant": _answer,
     "tool": _result,
 }
-
-
-def _client_order(messages: Messages) -> Messages:
-    """Move results after the assistant message with their call."""
-    ordered = [message for message in messages if message["role"] != "tool"]
-    for result in (message for message in messages if message["role"] == "tool"):
-        at = next((n + 1 for n, m in enumerate(ordered) if _owns(m, result["toolCallId"])), len(ordered))
-        while at < len(ordered) and ordered[at]["role"] == "tool":
-            at += 1
-        ordered.insert(at, result)
-    return ordered
 
 
 def _owns(message: Mapping[str, Any], call_id: str) -> bool:

@@ -9,14 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from ag_ui.core import (
-    Event,
-    MessagesSnapshotEvent,
-    ReasoningMessageStartEvent,
-    RunAgentInput,
-    ToolCall,
-    ToolMessage,
-)
+from ag_ui.core import Event, MessagesSnapshotEvent, ReasoningMessageStartEvent, RunAgentInput, ToolMessage
 from msgspec.structs import replace
 from pydantic import BaseModel
 
@@ -112,15 +105,24 @@ class Client:
         conversation = Conversation(parsed_input.thread_id, messages=parsed_input.messages, on_warning=ignore)
         try:
             for event in events:
-                for delivered in conversation.receive(event):
-                    self._record_reasoning(delivered)
-                    self._delivered.append(delivered)
+                self._delivered += conversation.receive(event)
             conversation.end_of_stream()
         except RemoteProtocolError as error:
             raise AssertionError(f"The stream breaks the protocol ({error.code}): {error}") from None
+        for delivered in self._delivered:
+            if isinstance(delivered, ReasoningMessageStartEvent):
+                self.thoughts[delivered.message_id] = delivered.subagent_run_id
         held = as_dicts(conversation.messages)
-        self._record_snapshots(held)
-        self._next = _next(held, conversation.pending_calls)
+        for message in held:  # reasoning of snapshots counts as if it had been streamed
+            if message["role"] == "reasoning" and message["id"] not in self.known:
+                self.thoughts.setdefault(message["id"], message.get("subagentRunId"))
+        owners = {call["id"]: message for message in held for call in message.get("toolCalls", ())}
+        # The client answers its calls, or else the user does.
+        self._next = [
+            {"id": f"result of {call.id}", "role": "tool", "toolCallId": call.id, "content": "Done."}
+            | {key: value for key, value in owners[call.id].items() if key == "subagentRunId"}
+            for call in conversation.pending_calls
+        ] or [{"id": "next message", "role": "user", "content": "Go on."}]
         self.after = [*held, *self._next]
 
     @property
@@ -135,12 +137,9 @@ class Client:
         return any(isinstance(event, MessagesSnapshotEvent) for event in self._delivered)
 
     def through(self, before: Messages, front_end: FrontEnd, stage: Stage | None = None) -> Messages:
-        """Return the messages of a front end that received the stream.
+        """Return the messages of a front end that received the stream, after those it had ``before``.
 
-        Args:
-            before: The messages of the run's input, as the front end returns them.
-            front_end: The front end.
-            stage: What its users must add to the stream.
+        Its users must add the stage to the stream.
         """
         events = self._delivered
         if stage is not None:
@@ -158,27 +157,6 @@ class Client:
         return restore(
             messages, keys=self._keys, thread_id=self._thread_id, tenant=self._tenant, subagent=lane
         )
-
-    def _record_reasoning(self, event: Event) -> None:
-        if isinstance(event, ReasoningMessageStartEvent):
-            self.thoughts[event.message_id] = event.subagent_run_id
-
-    def _record_snapshots(self, held: Messages) -> None:
-        """Record reasoning from snapshots as if it had been streamed."""
-        for message in held:
-            if message["role"] == "reasoning" and message["id"] not in self.known:
-                self.thoughts.setdefault(message["id"], message.get("subagentRunId"))
-
-
-def _next(messages: Messages, pending: Iterable[ToolCall]) -> Messages:
-    """Return the client's next messages: pending tool results, or else a user message."""
-    owners = {call["id"]: message for message in messages for call in message.get("toolCalls", ())}
-    results = [
-        {"id": f"result of {call.id}", "role": "tool", "toolCallId": call.id, "content": "Done."}
-        | {key: value for key, value in owners[call.id].items() if key == "subagentRunId"}
-        for call in pending
-    ]
-    return results or [{"id": "next message", "role": "user", "content": "Go on."}]
 
 
 def ignore(warning: str) -> None:
@@ -264,10 +242,8 @@ class Lane:
         for part in turn.parts:
             if isinstance(part, ReasoningPart):
                 yield ExpectedUnit(part, turn, _claim(part, remaining, self._responses), vital)
-            elif _is_native(part) or _is_reported(part):
+            elif getattr(part, "native", None) is not None or _is_reported(part):
                 yield ExpectedUnit(part, turn, (), vital)
-
-    # -- the stream itself
 
     def _unrestorable(self) -> list[str]:
         """Return faults of reasoning and values that cannot be restored in any front end."""
@@ -301,8 +277,6 @@ class Lane:
             for one, other in pairwise(self._order)
             if one > other
         ]
-
-    # -- front ends
 
     def _changed(self) -> list[str]:
         """Return faults of units that do not survive a front end or do not reach the next request."""
@@ -354,7 +328,8 @@ class Lane:
                 sent += [value.value for value in getattr(part, "opaque", ()) if value.value]
             elif number in self._sent or not self._is_settled(unit, entry):
                 faults.append(f"{unit.name}: {_explain(entry.reason)}{_kind_suggestion(part, entry.reason)}")
-        if not faults and not _is_subsequence(dict.fromkeys(sent), _strings(request.body)):
+        found = _strings(request.body)
+        if not faults and not all(value in found for value in dict.fromkeys(sent)):  # a subsequence
             faults.append("the values in the request differ from those of the stream, or their order does")
         return faults
 
@@ -406,10 +381,6 @@ def _as_is(client: Client) -> tuple[Messages, Messages]:
     return client.before, client.after
 
 
-def _copilotkit(client: Client) -> tuple[Messages, Messages]:
-    return copilotkit(client.before), copilotkit(client.after)
-
-
 def _assistant_ui(client: Client) -> tuple[Messages, Messages]:
     before = assistant_ui(client.before)
     if client.has_snapshot:
@@ -423,7 +394,10 @@ def _tanstack(client: Client) -> tuple[Messages, Messages]:
     return before, client.through(before, TanStack(name), Steps())
 
 
-_KEEP_SUBAGENTS: dict[str, _Returned] = {"as it is": _as_is, "CopilotKit": _copilotkit}
+_KEEP_SUBAGENTS: dict[str, _Returned] = {
+    "as it is": _as_is,
+    "CopilotKit": lambda client: (copilotkit(client.before), copilotkit(client.after)),
+}
 _OWN_MESSAGES: dict[str, _Returned] = {**_KEEP_SUBAGENTS, "assistant-ui": _assistant_ui}
 
 
@@ -447,11 +421,6 @@ def _placed(turns: Sequence[Turn], parts: Sequence[Part]) -> list[Part]:
 
 def _is_visible(part: Part) -> bool:
     return isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and not part.text.isspace())
-
-
-def _is_native(part: Part) -> bool:
-    """Return whether a part holds a native block of the provider."""
-    return isinstance(part, NativePart) or getattr(part, "native", None) is not None
 
 
 def _is_reported(part: Part) -> bool:
@@ -541,8 +510,3 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, Sequence):
         for inner in value:
             yield from _strings(inner)
-
-
-def _is_subsequence(wanted: Iterable[str], found: Iterable[str]) -> bool:
-    remaining = iter(found)
-    return all(value in remaining for value in wanted)

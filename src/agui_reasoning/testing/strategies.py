@@ -86,15 +86,8 @@ _ERRORS = st.sampled_from([None, None, "", "It failed.", "\ud83d"])
 _CHANNELS = st.sampled_from(["text", "summary", "raw"])
 
 
-# -- values
-
-
 def texts(*, clean: bool = False) -> Strategy[str]:
-    """Generate model text.
-
-    Args:
-        clean: Generate only text as a decoder returns it: not empty, and without lone surrogates.
-    """
+    """Generate model text; if ``clean``, as a decoder returns it: not empty, and without lone surrogates."""
     return CLEAN if clean else _NASTY
 
 
@@ -107,9 +100,6 @@ def opaques() -> Strategy[Opaque]:
         st.sampled_from(["utf8", "base64"]),
         st.sampled_from(["self", "text", "tool_call:c1", "tool_call:c2", "tool_call:nowhere"]),
     )
-
-
-# -- deltas
 
 
 def any_deltas() -> Strategy[Delta]:
@@ -259,11 +249,7 @@ def _any_order(draw: Draw, origin: Origin, *groups: Group) -> Turn:
 def _flat(draw: Draw, origin: Origin, *reasoning: Group, blocks: int = 1) -> Turn:
     """Generate the responses of a flat API, in the order of its decoder: reasoning, a text, calls.
 
-    Args:
-        draw: Passed by Hypothesis.
-        origin: The origin.
-        reasoning: The strategies of one kind of reasoning.
-        blocks: The most groups of it.
+    There are up to ``blocks`` groups of reasoning, which is of one kind.
     """
     pieces = [
         *draw(st.lists(st.one_of(reasoning), min_size=1, max_size=blocks)),

@@ -120,7 +120,7 @@ class Interrupting:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGINT)
 
-def checked(file):
+def checked(file, codes):
     interrupting = Interrupting()
     del interrupting
     print("went on")
