@@ -39,9 +39,9 @@ class _ChunkForm(Struct, frozen=True):
 
 
 def _form(
-    noun: str, family: str, id: str = "messageId", *, content: str = "CONTENT", **rest: Any
+    noun: str, family: str, member: str = "messageId", *, content: str = "CONTENT", **rest: Any
 ) -> _ChunkForm:
-    return _ChunkForm(noun, id, f"{family}_START", f"{family}_{content}", f"{family}_END", **rest)
+    return _ChunkForm(noun, member, f"{family}_START", f"{family}_{content}", f"{family}_END", **rest)
 
 
 _FORMS: Final[dict[str, _ChunkForm]] = {
