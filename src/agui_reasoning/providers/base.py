@@ -109,6 +109,10 @@ class Decoder(ABC):
         self._flaw: str | None = None
         self.more: Continued | None = None
         self._misfits = 0
+        self._clear()
+
+    def _clear(self) -> None:  # noqa: B027
+        """Forget everything of a response; a new decoder begins with it."""
 
     def use_account(self, account: str | None) -> None:
         """Name the account in the origins of responses; see `Origin`."""

@@ -108,11 +108,7 @@ class CohereChatDecoder(Decoder):
     payload = _CohereEvent
     response = _CohereResponse
 
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._reset()
-
-    def _reset(self) -> None:
+    def _clear(self) -> None:
         self._last: str | None = None
         self._kinds: dict[int, str] = {}
         self._natives: dict[int, JSONObject] = {}
@@ -124,7 +120,7 @@ class CohereChatDecoder(Decoder):
         if payload.error or handler is None:
             return self._refuse(raw)
         if payload.type == _START:
-            self._reset()
+            self._clear()
         begun = [] if self._running and payload.type != _START else self._start(payload.id)
         index = payload.index or 0
         deltas = handler(self, index, payload.delta or _CohereResponse())
@@ -136,7 +132,7 @@ class CohereChatDecoder(Decoder):
 
     def _whole(self, response: _CohereResponse, raw: JSONObject) -> list[Delta]:
         self._refuse(raw)
-        self._reset()
+        self._clear()
         message = response.message or _CohereMessage()
         deltas = [*self._start(response.id), *self._plan(self._prose(message.tool_plan, PLAN))]
         for index, block in enumerate(_listed(message.content)):
@@ -249,7 +245,7 @@ class CohereChatDecoder(Decoder):
             deltas.append(of_text if kind == "text" else ReasoningDelta(key=key, ext=ext))
         deltas += self._count(response.usage or _CohereUsage())
         self._running, last = False, self._last
-        self._reset()
+        self._clear()
         if reason == _FAILED or response.error:
             error = self._refusal({"type": response.type or _FAILED, "error": response.error})
             error.deltas = (*deltas, *error.deltas)

@@ -10,7 +10,7 @@ directly after tool messages, and requests that end with the model's message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final, Literal
 
 from agui_reasoning.deltas import (
@@ -84,13 +84,10 @@ class MistralChatDecoder(Decoder):
     vendor: ClassVar[str | None] = "mistral"
     splits_tags = True
     payload = response = Chunk
-
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._reason: str | None = None
-        self._call: str | None = None
-        self._asides: list[JSONObject] = []
-        self._inline: InlineThought | None = None
+    _reason: str | None = None
+    _call: str | None = None
+    _asides: Sequence[JSONObject] = ()
+    _inline: InlineThought | None = None
 
     def _unwrapped(self, payload: Any) -> Any:
         # The events of the SDK contain it in `data`.
@@ -139,7 +136,7 @@ class MistralChatDecoder(Decoder):
         return [*deltas, counts]
 
     def _start(self, chunk: Chunk) -> list[Delta]:
-        self._running, self._reason, self._call, self._asides = True, None, None, []
+        self._running, self._reason, self._call, self._asides = True, None, None, ()
         # Before the API had thinking chunks, Magistral wrote its thinking between tags.
         self._inline = InlineThought(
             tags=self.tagging.tags, starts_in_reasoning=self.tagging.starts_in_reasoning
@@ -193,7 +190,7 @@ class MistralChatDecoder(Decoder):
         if signature or deltas:
             self._call = None
         if signature:
-            self._asides = []
+            self._asides = ()
         return [*self._flush(), *deltas] if deltas else []
 
     def _text(self, chunk: JSONObject) -> list[Delta]:
@@ -202,7 +199,7 @@ class MistralChatDecoder(Decoder):
     def _say(self, text: str) -> list[Delta]:
         if not text:
             return []
-        self._call, self._asides = None, []
+        self._call, self._asides = None, ()
         return self._inline.feed(text) if self._inline else [TextDelta(text)]
 
     def _call_piece(self, call: Call) -> list[Delta]:
@@ -211,7 +208,7 @@ class MistralChatDecoder(Decoder):
         if self._call is not None and (not call.name or call_id == self._call != ""):
             return [ToolCallDelta(self._call, "", call.arguments)]
         ended: list[Delta] = [] if self._call is None else [CloseDelta(key=self._call)]
-        self._call, self._asides = call_id, []
+        self._call, self._asides = call_id, ()
         return [*self._flush(), *ended, ToolCallDelta(call_id, call.name, call.arguments, ext=call.ext)]
 
 

@@ -91,11 +91,7 @@ class OllamaDecoder(Decoder):
     splits_tags = True
     payload = response = _OllamaLine
 
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._reset()
-
-    def _reset(self) -> None:
+    def _clear(self) -> None:
         self._open: str | None = None
         self._last: str | None = None
         # Models whose template Ollama does not know have their thinking between tags.
@@ -138,7 +134,7 @@ class OllamaDecoder(Decoder):
 
     def _start(self, model: str | None) -> list[Delta]:
         self._running = True
-        self._reset()
+        self._clear()
         return [ResponseStart(self._origin_of(model or self.model))]
 
     # -- the message

@@ -65,10 +65,7 @@ class OpenAIChatDecoder(Decoder):
     api: ClassVar[str] = "openai-chat"
     splits_tags = True
     payload = response = Chunk
-
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._response: _ChatResponse | None = None
+    _response: _ChatResponse | None = None
 
     def _unwrapped(self, payload: Any) -> Any:
         """Return the chunk of an event of the openai SDK's ``chat.completions.stream()``.

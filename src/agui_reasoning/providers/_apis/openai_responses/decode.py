@@ -173,13 +173,9 @@ class OpenAIResponsesDecoder(Decoder):
     vendor: ClassVar[str | None] = "openai"
     multiplexed = True
     response = _ResponseBody
+    _heard_id: str | None = None
 
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._heard_id: str | None = None
-        self._reset()
-
-    def _reset(self, *, running: bool = False) -> None:
+    def _clear(self, *, running: bool = False) -> None:
         """Reset the items: keys, IDs and indices belong to one response."""
         self._running = running
         self._response_id: str | None = None
@@ -214,12 +210,12 @@ class OpenAIResponsesDecoder(Decoder):
     def _end(self) -> list[Delta]:
         if not self._running:
             return []
-        self._reset()
+        self._clear()
         raise self._truncated()
 
     def _whole(self, response: _ResponseBody, raw: JSONObject) -> list[Delta]:
         """Decode a response or a compacted conversation."""
-        self._reset()
+        self._clear()
         if response.type == "error":
             return self._error(_Fault(response.error), raw)
         return self._conclude(response, "", "")
@@ -230,7 +226,7 @@ class OpenAIResponsesDecoder(Decoder):
         start = self._start(event.response or _ResponseBody())
         if self._running and self._response_id and start.id and self._response_id != start.id:
             raise self._mixed()
-        self._reset(running=True)
+        self._clear(running=True)
         self._response_id = start.id
         return [start]
 
@@ -293,7 +289,7 @@ class OpenAIResponsesDecoder(Decoder):
         deltas += [*self._end_thought(), *missing, *self._count_tokens(response)]
         if entries := openai_transformations(response.input_transformations):
             deltas.append(InputTransformationsDelta(entries))
-        self._reset()
+        self._clear()
         if response.error or reason == "failed":
             raise _failure(response.error or {}, deltas)
         if reason in self._traits.cut_reasons:
@@ -361,7 +357,7 @@ class OpenAIResponsesDecoder(Decoder):
 
     def _error(self, event: _Fault, raw: JSONObject) -> list[Delta]:
         nested = event.error
-        self._reset()
+        self._clear()
         raise _failure(nested if isinstance(nested, dict) else {**raw, "type": None}, [])
 
     def _untyped(self, event: _Fault, raw: JSONObject) -> list[Delta]:
