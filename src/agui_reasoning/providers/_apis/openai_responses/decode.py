@@ -24,6 +24,8 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.providers._apis.openai_responses.items import (
+    CUSTOM,
+    FUNCTION,
     MESSAGE,
     RAW_TEXT,
     REASONING,
@@ -105,33 +107,32 @@ class _Fault(Members):
     stream_id: str | None = None
 
 
-# Which type of item an event belongs to, what it adds, and the members of the part's number and of the text.
-# A text that is not called "delta" is the whole of its part.
-_GROWTH: Final[dict[str, tuple[str, str, str, str]]] = {
-    "response.reasoning_summary_text.delta": ("reasoning", "summary", "summary_index", "delta"),
-    "response.reasoning_summary_text.done": ("reasoning", "summary", "summary_index", "text"),
-    "response.reasoning_text.delta": ("reasoning", "raw", "content_index", "delta"),
-    "response.reasoning_text.done": ("reasoning", "raw", "content_index", "text"),
+# The type of item that events belong to, what they add, and the members of the part's number and whole text.
+_GROWN: Final = {
+    "reasoning_summary_text": (REASONING, "summary", "summary_index", "text"),
+    "reasoning_text": (REASONING, "raw", "content_index", "text"),
     # As Open Responses names them, and as a comment in its schema does.
-    "response.reasoning.delta": ("reasoning", "raw", "content_index", "delta"),
-    "response.reasoning.done": ("reasoning", "raw", "content_index", "text"),
-    "response.reasoning_summary.delta": ("reasoning", "summary", "summary_index", "delta"),
-    "response.reasoning_summary.done": ("reasoning", "summary", "summary_index", "text"),
-    "response.output_text.delta": ("message", "text", "content_index", "delta"),
-    "response.output_text.done": ("message", "text", "content_index", "text"),
-    "response.refusal.delta": ("message", "refusal", "content_index", "delta"),
-    "response.refusal.done": ("message", "refusal", "content_index", "refusal"),
-    "response.function_call_arguments.delta": ("function_call", "arguments", "", "delta"),
-    "response.function_call_arguments.done": ("function_call", "arguments", "", "arguments"),
-    "response.mcp_call_arguments.delta": ("mcp_call", "arguments", "", "delta"),
-    "response.mcp_call_arguments.done": ("mcp_call", "arguments", "", "arguments"),
-    "response.custom_tool_call_input.delta": ("custom_tool_call", "input", "", "delta"),
-    "response.custom_tool_call_input.done": ("custom_tool_call", "input", "", "input"),
+    "reasoning": (REASONING, "raw", "content_index", "text"),
+    "reasoning_summary": (REASONING, "summary", "summary_index", "text"),
+    "output_text": (MESSAGE, "text", "content_index", "text"),
+    "refusal": (MESSAGE, "refusal", "content_index", "refusal"),
+    "function_call_arguments": (FUNCTION, "arguments", "", "arguments"),
+    "mcp_call_arguments": ("mcp_call", "arguments", "", "arguments"),
+    "custom_tool_call_input": (CUSTOM, "input", "", "input"),
+}
+# The same by event. A text that is not called "delta" is the whole of its part.
+_GROWTH: Final = {
+    f"response.{name}.{end}": (*growth, "delta" if end == "delta" else whole)
+    for name, (*growth, whole) in _GROWN.items()
+    for end in ("delta", "done")
 }
 
 _THOUGHT_FORMS = {RAW_TEXT: "raw", SUMMARY_TEXT: "summary"}
 
-_THOUGHTS = ("started", "search_queries", "search_results", "fetch_url_queries", "fetch_url_results")
+_THOUGHTS = tuple(
+    f"response.reasoning.{name}"
+    for name in ("started", "search_queries", "search_results", "fetch_url_queries", "fetch_url_results")
+)
 
 _ENDS = ("completed", "incomplete", "failed", "cancelled")
 
@@ -139,14 +140,16 @@ _STEADY = frozenset({"summary", "raw", "text", "arguments"})
 """What is added as it is, so that the next fragments can be read in a shape."""
 
 
-def _of_stream(handler: Callable[..., list[Delta]], *more: str) -> Handler:
-    """Return a method that leaves out events of other streams of the connection."""
+def _of_stream(
+    handler: Callable[..., list[Delta]], *more: str, struct: type[Members] = _ResponsesEvent
+) -> tuple[type[Members], Handler]:
+    """Return what is read of an event, and a method that leaves out those of other streams."""
 
     def handle(self: OpenAIResponsesDecoder, event: Any, raw: JSONObject) -> list[Delta]:
         given = event.stream_id
         return handler(self, event, raw, *more) if given is None or self._is_ours(given) else []
 
-    return handle
+    return struct, handle
 
 
 @lru_cache(64)
@@ -307,14 +310,12 @@ class OpenAIResponsesDecoder(Decoder):
         unfinished = [item for item in self._items.values() if not item.settled]
         for index, source in enumerate(response.output or ()):
             place = f"{path}/output/{index}"
-            kind = string(source, "type", place)
-            item = self._match(unfinished, index, kind)
+            item = self._match(unfinished, index, string(source, "type", place))
             if item is None:
                 deltas += self._late_values(index, source, place)
-                continue
-            more = self._settled(item, source, place)
-            deltas += more
-            last = item.tail
+            else:
+                deltas += self._settled(item, source, place)
+                last = item.tail
         return deltas, last
 
     def _late_values(self, index: int, source: JSONObject, place: str) -> list[Delta]:
@@ -322,9 +323,7 @@ class OpenAIResponsesDecoder(Decoder):
         item = self._items.get((index, REASONING))
         if item is None or item.id != string(source, "id", place) or source.get("type") != REASONING:
             return []
-        if item.agent:  # its native part was complete
-            return []
-        return late_values(item, source, place)
+        return [] if item.agent else late_values(item, source, place)  # a native part was complete
 
     def _match(self, unfinished: list[OutputItem], index: int, kind: str) -> OutputItem | None:
         item = self._items.get((index, kind))
@@ -395,8 +394,9 @@ class OpenAIResponsesDecoder(Decoder):
         """End an item. One of an agent below the root is also kept as it is, in its place."""
         self._find_agent(item, source, path)
         deltas = settle(item, source, path)
-        item.tail = None if item.agent else _tail(deltas)
         if not item.agent:
+            # Answered calls are complete, so a length limit does not cut them.
+            item.tail = deltas[-1].key if isinstance(deltas[-1], CloseDelta) else None
             return deltas
         cut = source.get("status") == "incomplete"
         return _told(item, deltas) + ([] if cut else [NativeDelta(f"openai.{item.type}", source)])
@@ -458,22 +458,16 @@ class OpenAIResponsesDecoder(Decoder):
         return OutputItem(kind, f"item:{index}{again}", index, self._traits)
 
     def _keep(self, item: OutputItem) -> None:
-        if self._items.get((item.index, item.type)) is item:
-            return
-        self._items[item.index, item.type] = self._newest = item
-        self._count += 1
-        if item.id:
-            self._ids[item.id] = item.index
+        if self._items.get((item.index, item.type)) is not item:
+            self._items[item.index, item.type] = self._newest = item
+            self._count += 1
+            if item.id:
+                self._ids[item.id] = item.index
 
 
 def _told(item: OutputItem, deltas: list[Delta]) -> list[Any]:
     """Return the deltas of an item, as those of its agent if that is below the root."""
     return [OfAgent(item.agent, delta) for delta in deltas] if item.agent else deltas
-
-
-def _tail(deltas: list[Delta]) -> str | None:
-    """Return the unit of an item that a length limit cuts; answered calls are complete."""
-    return deltas[-1].key if isinstance(deltas[-1], CloseDelta) else None
 
 
 def _failure(error: JSONObject, deltas: list[Delta]) -> ProviderError:
@@ -489,28 +483,22 @@ def _failure(error: JSONObject, deltas: list[Delta]) -> ProviderError:
 OpenAIResponsesDecoder.events = Events(
     "type",
     {
-        "response.created": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._created)),
-        "response.queued": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._progressed)),
-        "response.in_progress": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._progressed)),
-        "response.output_item.added": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._added)),
-        "response.output_item.done": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._item_done)),
-        **{name: (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._grown, name)) for name in _GROWTH},
+        "response.created": _of_stream(OpenAIResponsesDecoder._created),
+        "response.queued": _of_stream(OpenAIResponsesDecoder._progressed),
+        "response.in_progress": _of_stream(OpenAIResponsesDecoder._progressed),
+        "response.output_item.added": _of_stream(OpenAIResponsesDecoder._added),
+        "response.output_item.done": _of_stream(OpenAIResponsesDecoder._item_done),
+        **{name: _of_stream(OpenAIResponsesDecoder._grown, name) for name in _GROWTH},
         **{
-            f"response.{part}.{end}": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._part, end))
+            f"response.{part}.{end}": _of_stream(OpenAIResponsesDecoder._part, end)
             for part in ("content_part", "reasoning_part")
             for end in ("added", "done")
         },
-        **{
-            f"response.reasoning.{name}": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._thought_event))
-            for name in _THOUGHTS
-        },
-        "response.reasoning.stopped": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._stopped)),
-        **{
-            f"response.{word}": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._ended, word))
-            for word in _ENDS
-        },
-        "response.done": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._ended_again)),
-        "error": (_Fault, _of_stream(OpenAIResponsesDecoder._error)),
-        None: (_Fault, _of_stream(OpenAIResponsesDecoder._untyped)),
+        **dict.fromkeys(_THOUGHTS, _of_stream(OpenAIResponsesDecoder._thought_event)),
+        "response.reasoning.stopped": _of_stream(OpenAIResponsesDecoder._stopped),
+        **{f"response.{word}": _of_stream(OpenAIResponsesDecoder._ended, word) for word in _ENDS},
+        "response.done": _of_stream(OpenAIResponsesDecoder._ended_again),
+        "error": _of_stream(OpenAIResponsesDecoder._error, struct=_Fault),
+        None: _of_stream(OpenAIResponsesDecoder._untyped, struct=_Fault),
     },
 )

@@ -108,12 +108,8 @@ def subagent_of(source: JSONObject, path: str) -> str:
 def announce(item: OutputItem, source: JSONObject, path: str, *, alone: bool) -> list[Delta]:
     """Return what can be shown of an item before its content arrives.
 
-    Args:
-        item: The new item.
-        source: Its form in ``output_item.added``.
-        path: The position of the form in the payload.
-        alone: Whether no other item is open. Otherwise only client calls are announced, because the parts
-            must have the order of the items, and the other item's text or result may still arrive.
+    Unless it is ``alone``, so that no other item is open, only client calls are announced: the parts must
+    have the order of the items, and the other item's text or result may still arrive.
     """
     item.id = string(source, "id", path)
     if item.type == REASONING and alone and item.id:
@@ -151,15 +147,10 @@ def _is_server(item: OutputItem, source: JSONObject, path: str) -> bool:
 
 
 def grow(item: OutputItem, form: str, text: str, index: int, *, whole: bool) -> list[Delta]:
-    """Decode a fragment of an item's text.
+    """Decode a fragment of an open item's text: its form, a key of ``_GROWERS``, and the number of its part.
 
-    Args:
-        item: The open item.
-        form: The field of the fragment, a key of ``_GROWERS``.
-        text: The fragment.
-        index: The number of its part.
-        whole: Whether it is the whole text of the part. It counts only if the item had no fragments, because
-            Bedrock numbers a part differently in its fragments and at its end.
+    The ``whole`` text of a part counts only if the item had no fragments, because Bedrock numbers a part
+    differently in its fragments and at its end.
     """
     if whole:
         item.part = None
@@ -228,7 +219,12 @@ def _settle_native(item: OutputItem, source: JSONObject, path: str) -> list[Delt
 
 
 def _settle_reasoning(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    segments = _segments(item, source, path)
+    segments = [
+        ReasoningDelta(text, key=item.key, channel=channel, index=index)
+        for name, channel in _CHANNELS.items()
+        for index, part in enumerate(array(source, name, path))
+        if (text := string(part, "text", f"{path}/{name}/{index}"))
+    ]
     ext = other_fields(source, *_REASONING_FIELDS) | _trailing(source) | _types(source)
     identity = string(source, "id", path)
     deltas: list[Delta] = []
@@ -237,15 +233,6 @@ def _settle_reasoning(item: OutputItem, source: JSONObject, path: str) -> list[D
     deltas += [] if item.heard else segments
     deltas += late_values(item, source, path)
     return [*deltas, CloseDelta(key=item.key, status=_status(source))]
-
-
-def _segments(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    return [
-        ReasoningDelta(text, key=item.key, channel=channel, index=index)
-        for name, channel in _CHANNELS.items()
-        for index, part in enumerate(array(source, name, path))
-        if (text := string(part, "text", f"{path}/{name}/{index}"))
-    ]
 
 
 def _trailing(source: JSONObject) -> JSONObject:
@@ -269,20 +256,14 @@ def _types(source: JSONObject) -> JSONObject:
 
 def late_values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     """Return the values of a reasoning item, if none arrived yet."""
-    found = [] if item.encrypted else _values(item, source, path)
-    item.encrypted = item.encrypted or bool(found)
-    return found
-
-
-def _values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    kinds = {"signature": SIGNATURE}
-    if item.traits.encrypted_kind:
-        kinds = {"encrypted_content": item.traits.encrypted_kind, **kinds}
-    return [
+    kinds = {"encrypted_content": item.traits.encrypted_kind, "signature": SIGNATURE}
+    found: list[Delta] = [
         OpaqueDelta(Opaque(kind, value), key=item.key)
         for name, kind in kinds.items()
-        if (value := string(source, name, path))
+        if kind and not item.encrypted and (value := string(source, name, path))
     ]
+    item.encrypted = item.encrypted or bool(found)
+    return found
 
 
 def _settle_message(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
@@ -328,20 +309,19 @@ def _part_ext(source: JSONObject, part: JSONObject) -> JSONObject:
 def _settle_function(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     call = _call_id(item, source, path)
     ext = other_fields(source, "type", "call_id", "name", "arguments", "status", "thought_signature")
-    deltas = [_final_call(item, source, path, as_text(source.get("arguments")), ext=ext)]
+    deltas = _end_call(item, source, path, as_text(source.get("arguments")), ext=ext)
     if signature := string(source, "thought_signature", path):
         opaque = Opaque(item.traits.thought_signature_kind, signature, attach=f"tool_call:{call}")
-        deltas.append(OpaqueDelta(opaque, key=call))
-    return [*deltas, CloseDelta(key=call, status=_status(source))]
+        deltas.insert(1, OpaqueDelta(opaque, key=call))
+    return deltas
 
 
 def _settle_custom(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     whole = compact_json({"input": string(source, "input", path)})
     if _is_server(item, source, path):
-        return _end_server(item, source, path, whole)
+        return _settle_server(item, source, path, whole)
     ext = {"type": CUSTOM} | other_fields(source, "type", "call_id", "name", "input", "status")
-    call = _final_call(item, source, path, whole, ext=ext)
-    return [call, CloseDelta(key=_call_id(item, source, path), status=_status(source))]
+    return _end_call(item, source, path, whole, ext=ext)
 
 
 def _settle_action(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
@@ -352,25 +332,20 @@ def _settle_action(item: OutputItem, source: JSONObject, path: str) -> list[Delt
     arguments = as_text({name: source[name] for name in fields if source.get(name) is not None})
     apart = ("call_id", *fields)
     ext = {name: value for name, value in source.items() if value is not None and name not in apart}
-    call = _final_call(item, source, path, arguments, ext=ext, server=server)
-    return [call, CloseDelta(key=_call_id(item, source, path), status=_status(source))]
+    return _end_call(item, source, path, arguments, ext=ext, server=server)
 
 
-def _settle_server(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    return _end_server(item, source, path, _server_arguments(source))
-
-
-def _end_server(item: OutputItem, source: JSONObject, path: str, arguments: str) -> list[Delta]:
+def _settle_server(
+    item: OutputItem, source: JSONObject, path: str, arguments: str | None = None
+) -> list[Delta]:
     """End a call of the provider's own; the item, which has both call and result, goes with the result."""
+    given = _server_arguments(source) if arguments is None else arguments
     call = _call_id(item, source, path)
-    return [
-        _final_call(item, source, path, arguments, server=True),
-        CloseDelta(key=call, status=_status(source)),
-        ToolResultDelta(call, _server_result(source), error=_failure(source), native=source),
-    ]
+    result = ToolResultDelta(call, _server_result(source), error=_failure(source), native=source)
+    return [*_end_call(item, source, path, given, server=True), result]
 
 
-def _final_call(
+def _end_call(
     item: OutputItem,
     source: JSONObject,
     path: str,
@@ -378,15 +353,13 @@ def _final_call(
     *,
     ext: JSONObject | None = None,
     server: bool = False,
-) -> Delta:
+) -> list[Delta]:
+    call = _call_id(item, source, path)
+    name = "" if item.call else _name(item, source, path)
     ending = '"}' if item.type == CUSTOM and item.streamed else ""
-    return ToolCallDelta(
-        _call_id(item, source, path),
-        "" if item.call else _name(item, source, path),
-        ending if item.heard else arguments,
-        server=server,
-        ext=ext or None,
-    )
+    text = ending if item.heard else arguments
+    ended = CloseDelta(key=call, status=_status(source))
+    return [ToolCallDelta(call, name, text, server=server, ext=ext or None), ended]
 
 
 def _server_arguments(source: JSONObject) -> str:
@@ -409,10 +382,8 @@ def _server_result(source: JSONObject) -> str:
 def _failure(source: JSONObject) -> str | None:
     """Return why a call of the provider's own failed; ``None`` if it did not."""
     error = source.get("error")
-    words = error.get("message", "") if isinstance(error, dict) else error
-    if not error:
-        return None
-    return words if isinstance(words, str) else ""
+    words = error.get("message") if isinstance(error, dict) else error
+    return None if not error else words if isinstance(words, str) else ""
 
 
 def _settle_output(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
