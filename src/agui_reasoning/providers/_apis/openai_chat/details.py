@@ -23,11 +23,11 @@ ENCRYPTED = "openrouter.encrypted"
 SIGNATURE = "openrouter.signature"
 GEMINI = "google-gemini-v1"
 
-_TEXT = "reasoning.text"
-_SUMMARY = "reasoning.summary"
-_DATA = "reasoning.encrypted"
+TEXT = "reasoning.text"
+SUMMARY = "reasoning.summary"
+DATA = "reasoning.encrypted"
 
-_CHANNELS: dict[str, tuple[str, Channel]] = {_TEXT: ("text", "text"), _SUMMARY: ("summary", "summary")}
+CHANNELS: dict[str, tuple[str, Channel]] = {TEXT: ("text", "text"), SUMMARY: ("summary", "summary")}
 """Type of an entry to the field with its text, and the channel of that text."""
 
 PROMPT_CHANGES = 8
@@ -53,13 +53,13 @@ class Detail(Struct, frozen=True, gc=False):
     @property
     def call_id(self) -> str:
         """The call that this entry signs: Gemini's entries have the ID of their call."""
-        return self.id if self.type == _DATA and self.skeleton.get("format") == GEMINI else ""
+        return self.id if self.type == DATA and self.skeleton.get("format") == GEMINI else ""
 
 
 def read_detail(entry: Any, path: str) -> Detail:
     """Read one entry; text alone is one, too."""
     if isinstance(entry, str):
-        entry = {"type": _TEXT, "text": entry}
+        entry = {"type": TEXT, "text": entry}
     try:
         return _read(entry, path) if isinstance(entry, dict) else Detail(entry, unread=True)
     except DecodeError:
@@ -68,14 +68,14 @@ def read_detail(entry: Any, path: str) -> Detail:
 
 def _read(entry: JSONObject, path: str) -> Detail:
     kind = string(entry, "type", path)
-    text_field = _CHANNELS[kind][0] if kind in _CHANNELS else ""
+    text_field = CHANNELS[kind][0] if kind in CHANNELS else ""
     return Detail(
         entry,
         kind,
         integer(entry, "index", path),
         string(entry, "id", path),
         string(entry, text_field, path) if text_field else "",
-        string(entry, "data", path) if kind == _DATA else "",
+        string(entry, "data", path) if kind == DATA else "",
         string(entry, "signature", path),
         {key: value for key, value in entry.items() if key not in _CONTENT},
     )
@@ -94,7 +94,7 @@ class _Unit:
         """Return whether an entry fits: a unit holds one entry of each type, but any number of summaries."""
         if detail.id and self.item_id and detail.id != self.item_id:
             return False
-        return detail.type == _SUMMARY or not self.numbers[detail.type]
+        return detail.type == SUMMARY or not self.numbers[detail.type]
 
     def add(self, entry: _Entry) -> None:
         self.entries.append(entry)
@@ -184,7 +184,7 @@ class Details:
         """
         deltas: list[Delta] = []
         for detail, text in zip(details, texts, strict=True):
-            if detail.type not in (_TEXT, _SUMMARY, _DATA):
+            if detail.type not in (TEXT, SUMMARY, DATA):
                 name = detail.type.removeprefix("reasoning.") or "detail"
                 if isinstance(detail.entry, dict):
                     deltas.append(NativeDelta(f"openrouter.{name}", detail.entry))
@@ -233,13 +233,13 @@ class Details:
     def _entry(self, detail: Detail, *, flat: bool, whole: bool) -> _Entry:
         slot = (detail.type, detail.index)
         # Without an index, only text is fragmented (MiniMax).
-        separate = whole or (detail.index is None and detail.type == _DATA)
+        separate = whole or (detail.index is None and detail.type == DATA)
         known = None if separate else self._entries.get(slot)
         if known is not None and (not detail.id or not known.id or detail.id == known.id):
             known.update(detail)
             return known
         unit = self._unit(detail, flat=flat)
-        channel: Channel = _CHANNELS[detail.type][1] if detail.type in _CHANNELS else "text"
+        channel: Channel = CHANNELS[detail.type][1] if detail.type in CHANNELS else "text"
         number = unit.numbers[detail.type]
         entry = _Entry(unit, detail.type, detail.id, channel, number, dict(detail.skeleton))
         unit.add(entry)

@@ -7,8 +7,10 @@ the order of the calls.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from ag_ui.core import UserMessage
@@ -19,7 +21,14 @@ from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers._apis.openai_chat.blocks import ANTHROPIC_SIGNATURE, REDACTED
 from agui_reasoning.providers._apis.openai_chat.blocks import ENCRYPTED as ITEM
 from agui_reasoning.providers._apis.openai_chat.calls import SIGNATURE_FIELD
-from agui_reasoning.providers._apis.openai_chat.details import ENCRYPTED, SIGNATURE
+from agui_reasoning.providers._apis.openai_chat.details import (
+    CHANNELS,
+    DATA,
+    ENCRYPTED,
+    SIGNATURE,
+    SUMMARY,
+    TEXT,
+)
 from agui_reasoning.providers.echo import format_of
 from agui_reasoning.providers.encoding import (
     RESULT,
@@ -54,8 +63,6 @@ STRINGS = ("reasoning_content", "reasoning", "reasoning_text")
 PARAGRAPH: Final = "\n\n"
 PDF: Final = "application/pdf"
 
-_TEXT_TYPE, _SUMMARY_TYPE, _DATA_TYPE = "reasoning.text", "reasoning.summary", "reasoning.encrypted"
-
 
 @dataclass(slots=True)
 class _ChatDraft:
@@ -80,10 +87,6 @@ class _ChatDraft:
     placed: set[tuple[int, int]] = field(default_factory=set)
     tagged: set[tuple[int, int]] = field(default_factory=set)
     refused: set[tuple[int, int]] = field(default_factory=set)
-
-    def place(self, unit: EchoUnit) -> None:
-        """Note that a unit is in the message."""
-        self.placed.add(unit.key)
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
@@ -157,11 +160,8 @@ def _call(draft: _ChatDraft, answer: CallAnswer) -> JSONObject:
     if (part.ext or {}).get("type") in ("custom", "custom_tool_call"):
         arguments = load(part.arguments, max_nesting=MAX_NESTING)
         free = arguments.get("input", "") if isinstance(arguments, dict) else part.arguments
-        call: JSONObject = {
-            "id": answer.call_id,
-            "type": "custom",
-            "custom": {"name": part.name, "input": free},
-        }
+        custom = {"name": part.name, "input": free}
+        call: JSONObject = {"id": answer.call_id, "type": "custom", "custom": custom}
     else:
         call = function_call(answer.unit)  # servers parse its arguments
     if "tool_calls" in draft.options.rule.field:
@@ -181,21 +181,15 @@ def _write_reasoning(draft: _ChatDraft) -> None:
 
 def _write_string(draft: _ChatDraft, name: str) -> None:
     """Write one string for the whole message, from the units with text; Copilot also has a value."""
-    thoughts = (unit for unit in reasoning_units(draft.step) if unit.key not in draft.refused)
-    units = [unit for unit in thoughts if _has_text(unit)]
+    thoughts = reasoning_units(draft.step)
+    units = [unit for unit in thoughts if unit.key not in draft.refused and _has_text(unit)]
     if units:
-        draft.fields[name] = PARAGRAPH.join(_plain(unit) for unit in units)
-    for unit in units:
-        draft.place(unit)
-    if name == "reasoning_text":
-        _write_copilot(draft)
-
-
-def _write_copilot(draft: _ChatDraft) -> None:
-    for unit in reasoning_units(draft.step):
+        draft.fields[name] = PARAGRAPH.join(map(_plain, units))
+    draft.placed.update(unit.key for unit in units)
+    for unit in thoughts if name == "reasoning_text" else ():
         if found := values(unit, COPILOT):
             draft.fields["reasoning_opaque"] = found[0].value
-            draft.place(unit)
+            draft.placed.add(unit.key)
 
 
 def _write_received(draft: _ChatDraft, name: str) -> None:
@@ -208,7 +202,7 @@ def _write_tags(draft: _ChatDraft, name: str) -> None:
     for unit in reasoning_units(draft.step):
         if _tag(unit) is not None:
             draft.tagged.add(unit.key)
-            draft.place(unit)
+            draft.placed.add(unit.key)
 
 
 def _write_details(draft: _ChatDraft, name: str) -> None:
@@ -226,10 +220,10 @@ def _write_details(draft: _ChatDraft, name: str) -> None:
             # An upstream that sent no signature does not require one.
             draft.options.report.drop(unit, reason, harmless=reason == "missing_signature")
         elif kept:
-            draft.place(unit)
+            draft.placed.add(unit.key)
         elif ext.get("field") == DETAILS and "explicit_empty" in ext:
             empty = True
-            draft.place(unit)
+            draft.placed.add(unit.key)
         entries += kept
     if entries or empty:
         draft.fields[DETAILS] = entries
@@ -237,36 +231,22 @@ def _write_details(draft: _ChatDraft, name: str) -> None:
 
 def _entries(unit: EchoUnit) -> list[JSONObject]:
     """Rebuild the entries of a unit from the decoder's skeletons, with values in their original places."""
-    part = unit.part
-    skeletons = (getattr(part, "ext", None) or {}).get("details")
+    skeletons = _ext(unit).get("details")
     entries: list[JSONObject] = []
-    numbers: dict[str, int] = {}
-    texts = _texts(part)
+    numbers: Counter[str] = Counter()
+    texts: dict[tuple[str, int], list[str]] = {}
+    for segment in getattr(unit.part, "segments", ()):
+        texts.setdefault((segment.channel, segment.index), []).append(segment.text)
     for skeleton in skeletons if isinstance(skeletons, list) else ():
-        if not isinstance(skeleton, dict):
-            continue
-        kind = str(skeleton.get("type"))
-        number = numbers[kind] = numbers.get(kind, -1) + 1
-        entries.append({**skeleton, **_entry_text(texts, kind, number)})
-    _fill(entries, unit, SIGNATURE, "signature", _TEXT_TYPE)
-    _fill(entries, unit, ENCRYPTED, "data", _DATA_TYPE)
+        if isinstance(skeleton, dict):
+            kind = str(skeleton.get("type"))
+            name, channel = CHANNELS.get(kind, ("", ""))
+            found = texts.get((channel, numbers[kind]), ())
+            entries.append({**skeleton, name: "".join(found)} if found or kind == SUMMARY else dict(skeleton))
+            numbers[kind] += 1
+    _fill(entries, unit, SIGNATURE, "signature", TEXT)
+    _fill(entries, unit, ENCRYPTED, "data", DATA)
     return entries
-
-
-def _texts(part: Any) -> dict[tuple[str, int], list[str]]:
-    """Return the texts of a unit, by channel and number."""
-    found: dict[tuple[str, int], list[str]] = {}
-    for segment in getattr(part, "segments", ()):
-        found.setdefault((segment.channel, segment.index), []).append(segment.text)
-    return found
-
-
-def _entry_text(texts: Mapping[tuple[str, int], list[str]], kind: str, number: int) -> JSONObject:
-    if kind not in (_TEXT_TYPE, _SUMMARY_TYPE):
-        return {}
-    channel = "text" if kind == _TEXT_TYPE else "summary"
-    found = texts.get((channel, number), [])
-    return {channel: "".join(found)} if found or kind == _SUMMARY_TYPE else {}
 
 
 def _fill(entries: list[JSONObject], unit: EchoUnit, kind: str, name: str, preferred: str) -> None:
@@ -296,9 +276,9 @@ def _refusal(entry: JSONObject, draft: _ChatDraft) -> str:
     model = (draft.options.model or "").removeprefix("openrouter/")
     if known is not None and "/" in model and not known.fits(model):
         return "foreign_origin"
-    if kind == _TEXT_TYPE and known is not None and known.signed and not entry.get("signature"):
+    if kind == TEXT and known is not None and known.signed and not entry.get("signature"):
         return "missing_signature"
-    if kind == _DATA_TYPE:
+    if kind == DATA:
         if not entry.get("data"):
             return "missing_encrypted"
         identity = entry.get("id")
@@ -311,14 +291,9 @@ def _refusal(entry: JSONObject, draft: _ChatDraft) -> str:
 
 def _write_list(draft: _ChatDraft, name: str, block_of: Callable[[EchoUnit], JSONObject | None]) -> None:
     written = [(unit, block) for unit in reasoning_units(draft.step) if (block := block_of(unit)) is not None]
-    for unit, _ in written:
-        draft.place(unit)
+    draft.placed.update(unit.key for unit, _ in written)
     if written:
         draft.fields[name] = [block for _, block in written]
-
-
-def _write_thinking_blocks(draft: _ChatDraft, name: str) -> None:
-    _write_list(draft, name, _thinking_block)
 
 
 def _write_signed_blocks(draft: _ChatDraft, name: str) -> None:
@@ -329,12 +304,8 @@ def _write_signed_blocks(draft: _ChatDraft, name: str) -> None:
     _write_list(draft, "thinking_blocks", _signed_block)
 
 
-def _write_items(draft: _ChatDraft, name: str) -> None:
-    """Write items of the Responses API, which LiteLLM puts before the message."""
-    _write_list(draft, name, _item)
-
-
 def _item(unit: EchoUnit) -> JSONObject | None:
+    """Return the item of the Responses API, which LiteLLM puts before the message."""
     part, encrypted = unit.part, values(unit, ITEM)
     if not isinstance(part, ReasoningPart) or not encrypted:
         return None
@@ -349,7 +320,7 @@ def _write_content_blocks(draft: _ChatDraft, name: str) -> None:
     for unit in draft.step.units:
         block = _thinking_block(unit) if not unit.refused else None
         if block is not None:
-            draft.place(unit)
+            draft.placed.add(unit.key)
         elif isinstance(unit.part, TextPart) and unit.part.text.strip():
             block = {"type": "text", "text": unit.part.text}
         blocks += [block] if block else []
@@ -390,9 +361,9 @@ _WRITERS: dict[str, Callable[[_ChatDraft, str], None]] = {
     DETAILS: _write_details,
     "content_tags": _write_tags,
     "content_blocks": _write_content_blocks,
-    "thinking_blocks": _write_thinking_blocks,
+    "thinking_blocks": partial(_write_list, block_of=_thinking_block),
     "signed_blocks": _write_signed_blocks,
-    "reasoning_items": _write_items,
+    "reasoning_items": partial(_write_list, block_of=_item),
     "tool_calls": _write_calls,
 }
 
@@ -405,7 +376,7 @@ def _sign(target: JSONObject, draft: _ChatDraft, unit: EchoUnit) -> None:
     found = values(unit, draft.traits.thought_signature_kind)
     if found:
         _put(target, *_signature_place(unit, draft.traits), found[0].value)
-        draft.place(unit)
+        draft.placed.add(unit.key)
 
 
 def _signature_place(unit: EchoUnit, traits: VendorTraits) -> tuple[Sequence[str], bool]:

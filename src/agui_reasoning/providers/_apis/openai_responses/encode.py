@@ -213,7 +213,7 @@ def _drop_orphans(slots: Sequence[_Slot], options: EncodingOptions) -> None:
 def _runs(
     slots: Sequence[_Slot], options: EncodingOptions
 ) -> Iterator[tuple[bool, list[_Slot], JSONObject | None, bool]]:
-    """Yield runs of reasoning and other items, the item after each, and whether it lacks one that it needs."""
+    """Yield runs of reasoning and other items, the item after each, and whether one is missing."""
     sent = False
     runs = [(thinks, list(run)) for thinks, run in groupby(slots, key=lambda slot: slot.thinks)]
     for number, (thinks, run) in enumerate(runs):
