@@ -20,7 +20,7 @@ from agui_reasoning.parts import Origin, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers._apis.openai_chat.blocks import ANTHROPIC_SIGNATURE, REDACTED
 from agui_reasoning.providers._apis.openai_chat.blocks import ENCRYPTED as ITEM
-from agui_reasoning.providers._apis.openai_chat.calls import SIGNATURE_FIELD
+from agui_reasoning.providers._apis.openai_chat.calls import SIGNATURE_FIELD, SIGNATURE_FIELDS
 from agui_reasoning.providers._apis.openai_chat.details import (
     CHANNELS,
     DATA,
@@ -89,17 +89,10 @@ class _ChatDraft:
     refused: set[tuple[int, int]] = field(default_factory=set)
 
 
-def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
+def encode(
+    conversation: PreparedConversation, options: EncodingOptions, api: str = "openai-chat"
+) -> JSONObject:
     """Write ``messages``, and ``tools`` if there are any."""
-    return _encode("openai-chat", conversation, options)
-
-
-def encode_litellm(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write the same for LiteLLM's SDK, with the traits of the upstream, which is the provider."""
-    return _encode("litellm", conversation, options)
-
-
-def _encode(api: str, conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     traits = vendor_traits(Origin(options.provider, api, options.model))
     sent: set[str] = set()
 
@@ -110,6 +103,10 @@ def _encode(api: str, conversation: PreparedConversation, options: EncodingOptio
         return _result(answer, options, traits)
 
     return chat_body(conversation, options, respond, _plain_message, result)
+
+
+encode_litellm = partial(encode, api="litellm")
+"""Writes the same for LiteLLM's SDK, with the traits of the upstream, which is the provider."""
 
 
 # -- a response
@@ -213,11 +210,12 @@ def _write_details(draft: _ChatDraft, name: str) -> None:
         if unit.refused or not isinstance(unit.part, ReasoningPart | ToolCallPart) or unit.incomplete:
             continue
         ext = _ext(unit)
-        found = _entries(unit)
-        kept, reason = _filtered(found, draft)
+        found = [(entry, _refusal(entry, draft)) for entry in _entries(unit)]
+        kept = [entry for entry, refusal in found if not refusal]
         if found and not kept:
             draft.refused.add(unit.key)
             # An upstream that sent no signature does not require one.
+            reason = found[-1][1]
             draft.options.report.drop(unit, reason, harmless=reason == "missing_signature")
         elif kept:
             draft.placed.add(unit.key)
@@ -257,19 +255,8 @@ def _fill(entries: list[JSONObject], unit: EchoUnit, kind: str, name: str, prefe
         entry[name] = found[0].value
 
 
-def _filtered(entries: list[JSONObject], draft: _ChatDraft) -> tuple[list[JSONObject], str]:
-    """Return the entries that may be sent, and why the last of the others may not."""
-    kept: list[JSONObject] = []
-    reason = ""
-    for entry in entries:
-        refusal = _refusal(entry, draft)
-        reason = refusal or reason
-        if not refusal:
-            kept.append(entry)
-    return kept, reason
-
-
 def _refusal(entry: JSONObject, draft: _ChatDraft) -> str:
+    """Return why an entry may not be sent; empty if it may."""
     kind = entry.get("type")
     form = entry.get("format")
     known = format_of(form) if isinstance(form, str) else None
@@ -370,36 +357,35 @@ _WRITERS: dict[str, Callable[[_ChatDraft, str], None]] = {
 
 # -- signatures on calls and texts
 
+_SIGNATURES: Final = f"{SIGNATURE_FIELD}s"
+"""A list of them, which LiteLLM has for texts."""
+
 
 def _sign(target: JSONObject, draft: _ChatDraft, unit: EchoUnit) -> None:
     """Write a thought signature where it was found."""
     found = values(unit, draft.traits.thought_signature_kind)
     if found:
-        _put(target, *_signature_place(unit, draft.traits), found[0].value)
+        path = _signature_path(unit, draft.traits)
+        _put(target, path, [found[0].value] if path[-1] == _SIGNATURES else found[0].value)
         draft.placed.add(unit.key)
 
 
-def _signature_place(unit: EchoUnit, traits: VendorTraits) -> tuple[Sequence[str], bool]:
-    """Return the path to a signature, and whether there is a list of them."""
+def _signature_path(unit: EchoUnit, traits: VendorTraits) -> Sequence[str]:
     ext = _ext(unit) if traits.signature_as_received else {}
     place, namespace = ext.get("signature_field"), ext.get("extra_content")
     if isinstance(namespace, str):
-        return ("extra_content", namespace, SIGNATURE_FIELD), False
-    if place in (
-        SIGNATURE_FIELD,
-        f"function.{SIGNATURE_FIELD}",
-        f"provider_specific_fields.{SIGNATURE_FIELD}",
-    ):
-        return str(place).split("."), False
+        return "extra_content", namespace, SIGNATURE_FIELD
+    if place in SIGNATURE_FIELDS:
+        return str(place).split(".")
     home = traits.signature_home.split(".")
     listed = home == ["provider_specific_fields"] and isinstance(unit.part, TextPart)
-    return (*home, f"{SIGNATURE_FIELD}s" if listed else SIGNATURE_FIELD), listed
+    return *home, _SIGNATURES if listed else SIGNATURE_FIELD
 
 
-def _put(target: JSONObject, path: Sequence[str], listed: bool, value: str) -> None:
+def _put(target: JSONObject, path: Sequence[str], value: str | list[str]) -> None:
     for name in path[:-1]:
         target = target.setdefault(name, {})
-    target[path[-1]] = [value] if listed else value
+    target[path[-1]] = value
 
 
 # -- placeholders
@@ -422,7 +408,7 @@ def _stand_in_on_call(draft: _ChatDraft, calls: list[JSONObject], placeholder: s
     """Sign the first call with the placeholder, unless any call of the response has a signature."""
     if not calls or any(answer.unit.key in draft.placed for answer in draft.step.answers):
         return False
-    _put(calls[0], (*draft.traits.signature_home.split("."), SIGNATURE_FIELD), False, placeholder)
+    _put(calls[0], (*draft.traits.signature_home.split("."), SIGNATURE_FIELD), placeholder)
     return True
 
 
