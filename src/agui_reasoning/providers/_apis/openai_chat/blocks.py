@@ -87,11 +87,7 @@ def read_block(source: JSONObject, path: str, key: str | None = None) -> list[Ch
 def read_listed(source: Any, field: str, path: str, position: int) -> list[ChatBlock]:
     """Read an entry of a list that no standard defines; one that cannot be read is kept as it is.
 
-    Args:
-        source: The entry: a block, or where text is usual also only its text.
-        field: The field with the list.
-        path: The path of the entry.
-        position: Its position.
+    It is a block, or where text is usual also only its text.
     """
     read = _LISTS.get(field)
     if isinstance(source, str) and read is None:
@@ -340,7 +336,17 @@ class UnitTracker:
         if source == "content":
             self.break_text()
         segments = block.segments if text == block.text else (Segment("text", 0, text),)
-        deltas = [*self.reasoning(key, grows=bool(text)), *_speak(block, segments if text else (), key)]
+        if not text:
+            segments = (Segment("text", 0, ""),) if block.item_id or block.ext else ()
+        deltas = self.reasoning(key, grows=bool(text))
+        item_id, ext = block.item_id, block.ext  # the first delta has them
+        for one in segments:
+            deltas.append(
+                ReasoningDelta(
+                    one.text, key=key, channel=one.channel, index=one.index, item_id=item_id, ext=ext
+                )
+            )
+            item_id = ext = None
         deltas += [OpaqueDelta(value, key=key) for value in block.values]
         return [*deltas, *self.close(key)] if (block.ends or whole) and not joins else deltas
 
@@ -361,19 +367,3 @@ class UnitTracker:
             run.number += 1
         run.open = not (block.ends or whole)
         return f"{source}:{run.number}"
-
-
-def _speak(block: ChatBlock, segments: tuple[Segment, ...], key: str) -> list[Delta]:
-    """Return the text of a block; the first delta has its ID and other fields."""
-    spoken = segments or ((Segment("text", 0, ""),) if block.item_id or block.ext else ())
-    return [
-        ReasoningDelta(
-            segment.text,
-            key=key,
-            channel=segment.channel,
-            index=segment.index,
-            item_id=None if number else block.item_id,
-            ext=None if number else block.ext,
-        )
-        for number, segment in enumerate(spoken)
-    ]

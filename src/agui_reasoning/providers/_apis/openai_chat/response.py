@@ -48,7 +48,7 @@ from agui_reasoning.providers._apis.openai_chat.read import (
     read_message,
     usage_delta,
 )
-from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.base import Decoder, provider_error
 from agui_reasoning.providers.inline import InlineThought, Tagging
 from agui_reasoning.providers.payload import JSONObject, Shape, TextOf, compact_json, read, reject
 from agui_reasoning.providers.vendors import vendor_traits
@@ -104,9 +104,7 @@ class OpenAIChatDecoder(Decoder):
     def _receive(self, chunk: Chunk, raw: JSONObject, field: str) -> list[Delta]:
         choice = self._choice(chunk.choices or [], field)
         piece = None if choice is None else self._read_piece(choice, field)
-        deltas: list[Delta] = []
-        if piece is not None:
-            deltas += self._open(chunk, piece)
+        deltas = [] if piece is None else self._open(chunk, piece)
         response = self._response
         usage = _usage(chunk)
         if response is not None and choice is not None and piece is not None:
@@ -134,9 +132,8 @@ class OpenAIChatDecoder(Decoder):
         """Return the start of a response, with the upstream if a gateway names it."""
         origin = self._origin_of(chunk.model or self.model)
         known = self._traits.upstreams.get(chunk.provider) if isinstance(chunk.provider, str) else None
-        if known is not None:
-            origin = replace(origin, upstream=known)
-        return ResponseStart(origin, id=chunk.id or None)
+        named = origin if known is None else replace(origin, upstream=known)
+        return ResponseStart(named, id=chunk.id or None)
 
     def _choice(self, choices: list[ChatChoice], field: str) -> ChatChoice | None:
         """Return the first choice; LiteLLM's Responses bridge uses its index as the number of a summary."""
@@ -182,9 +179,7 @@ class OpenAIChatDecoder(Decoder):
     def _settle(self) -> list[Delta]:
         """End the response, which stays open after its finish reason because more chunks may follow."""
         response, self._response = self._response, None
-        if response is None:
-            return []
-        return [*response.end(), FinishDelta(response.reason, refused=response.refused)]
+        return response.end() if response else []
 
 
 def _object(value: Any, field: str) -> JSONObject:
@@ -206,14 +201,8 @@ def _usage(chunk: Chunk) -> Usage | None:
 def _provider_error(error: Any, deltas: list[Delta]) -> ProviderError:
     """Build an error: OpenRouter puts it beside the choices or in a choice; vLLM's is the whole payload."""
     named = error if isinstance(error, dict) else {}
-    words = named.get("message", "") if named else error if isinstance(error, str) else compact_json(error)
-    code, kind = named.get("code"), named.get("type")
-    return ProviderError(
-        provider_code=None if code is None else str(code),
-        provider_type=kind if isinstance(kind, str) else None,
-        provider_message=words if isinstance(words, str) else "",
-        deltas=(*deltas, CloseDelta(status="incomplete")),
-    )
+    words = named.get("message") if named else error if isinstance(error, str) else compact_json(error)
+    return provider_error(named, words if isinstance(words, str) else "", deltas)
 
 
 # -- one response
@@ -223,7 +212,6 @@ class _ChatResponse:
     """Turns the pieces of one response into deltas.
 
     Attributes:
-        id: The provider's ID of the response.
         reason: The finish reason, once received.
         counted: Whether the newest chunk has token counts and no choice, so that it is the last one.
     """
@@ -248,7 +236,7 @@ class _ChatResponse:
         )
         self._details = Details(self._units)
         self._calls = Calls(self._units, traits.thought_signature_kind)
-        self._deduplicator = _Deduplicator()
+        self._deduplicator = _Deduplicator(cumulative=traits.cumulative)
         self._source: str | None = None
         self._flat = False
         self._field_noted = False
@@ -288,15 +276,10 @@ class _ChatResponse:
     def added(self, deltas: list[Delta], piece: MessagePiece) -> tuple[Shape, TextOf] | None:
         """Return how chunks are read that only add text, and counts, if the last one did.
 
-        Args:
-            deltas: Those of the last chunk.
-            piece: What it added to the message.
+        It became ``deltas``, and added ``piece`` to the message.
         """
-        if (
-            self.reason is not None
-            or len(deltas) != 1
-            or not isinstance(deltas[0], ReasoningDelta | TextDelta)
-        ):
+        only = deltas[0] if len(deltas) == 1 else None
+        if self.reason is not None or not isinstance(only, ReasoningDelta | TextDelta):
             return None
         name = "content" if piece.content else self._source or ""
         place = place_of_text(piece, name, blank=RANK if self._units.reasoned else self._empty)
@@ -317,20 +300,12 @@ class _ChatResponse:
 
         return shape, text_of
 
-    @property
-    def refused(self) -> bool:
-        """Whether the model declined, and declines every request that contains the turn."""
-        return self.declined or self.reason in self._traits.refusal_reasons
-
     def flush(self, *, cut: bool = True) -> list[Delta]:
         """Return what was held back; ``cut`` tells whether the response was cut off."""
         counts = self.counts()
         deltas: list[Delta] = [] if counts is None else [counts]
-        deltas += [
-            *self._placed(self._content.close("incomplete" if cut else "complete")),
-            *self._calls.settle(),
-            *self._details.end(),
-        ]
+        deltas += self._placed(self._content.close("incomplete" if cut else "complete"))
+        deltas += [*self._calls.settle(), *self._details.end()]
         held, self._held = self._held, []
         # The assembler keeps values without a unit.
         return deltas + [self._signature(value, TEXT) for value, _ in held]
@@ -344,7 +319,9 @@ class _ChatResponse:
             deltas.append(ReasoningDelta(key=FLAT, ext={"field": field, "explicit_empty": True}))
         if cut and self._units.last is not None:
             deltas.append(CloseDelta(key=self._units.last, status="incomplete"))
-        return deltas
+        # A model that declined declines every request that contains the turn.
+        refused = self.declined or self.reason in self._traits.refusal_reasons
+        return [*deltas, FinishDelta(self.reason, refused=refused)]
 
     # -- reasoning
 
@@ -358,8 +335,7 @@ class _ChatResponse:
         if speaker is None:
             return ""
         mirror = self._source not in (None, speaker)
-        cumulative = self._traits.cumulative
-        fresh = self._deduplicator.fresh(piece.spoken[speaker], cumulative=cumulative, mirror=mirror)
+        fresh = self._deduplicator.fresh(piece.spoken[speaker], mirror=mirror)
         if fresh:
             self._source = speaker
         return fresh
@@ -501,23 +477,22 @@ class _Deduplicator:
     """Keeps the reasoning text so far, to filter out repetitions of it.
 
     Small equal deltas ("ha", "ha") are text. A delta counts as a repetition only if it contains the whole
-    text so far and that is long and varied, or if there is another reason to expect repetitions.
+    text so far and that is long and varied, or if there is another reason to expect repetitions: a provider
+    is ``cumulative`` if it may send all previous text with every delta.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, cumulative: bool) -> None:
         self._previous: list[str] = []
         self._length = self._measured = 0
+        self._expected = cumulative
         self._cumulative = False
 
-    def fresh(self, text: str, *, cumulative: bool, mirror: bool) -> str:
+    def fresh(self, text: str, *, mirror: bool) -> str:
         """Return the part of ``text`` that is new, and note it.
 
-        Args:
-            text: The text that arrived.
-            cumulative: Whether the provider may send all previous text with every delta.
-            mirror: Whether it is from another field than the previous text.
+        ``mirror`` tells whether it is from another field than the previous text.
         """
-        new = text[self.length :] if self._repeats(text, cumulative, mirror) else text
+        new = text[self.length :] if self._repeats(text, mirror) else text
         if new:
             self._previous.append(new)
         return new
@@ -542,7 +517,7 @@ class _Deduplicator:
         self._measured = len(self._previous)
         return self._length
 
-    def _repeats(self, text: str, cumulative: bool, mirror: bool) -> bool:
+    def _repeats(self, text: str, mirror: bool) -> bool:
         # Only a text at least as long as all before is compared, so that the sum of comparisons is linear.
         length = self.length
         if not length or len(text) < length:
@@ -553,17 +528,12 @@ class _Deduplicator:
             return False
         if self._cumulative or mirror or (len(previous) >= _CLEARLY and len(set(previous)) >= _VARIED):
             return True
-        self._cumulative = cumulative and len(text) > len(previous) and any(map(str.isalnum, previous))
+        self._cumulative = self._expected and len(text) > len(previous) and any(map(str.isalnum, previous))
         return self._cumulative
 
 
 def _shares(texts: Sequence[str], fresh: str | None) -> list[str]:
-    """Distribute new text over its entries.
-
-    Args:
-        texts: The text of each entry.
-        fresh: The new part of all texts joined; ``None`` if another field provides it.
-    """
+    """Distribute the new part of all texts joined over them; it is ``None`` if another field provides it."""
     if fresh is None:
         return [""] * len(texts)
     if fresh == "".join(texts):

@@ -37,7 +37,7 @@ from agui_reasoning.providers._apis.openai_responses.items import (
     settle,
     subagent_of,
 )
-from agui_reasoning.providers.base import Decoder, OfAgent
+from agui_reasoning.providers.base import Decoder, OfAgent, provider_error
 from agui_reasoning.providers.payload import (
     Events,
     Handler,
@@ -471,13 +471,9 @@ def _told(item: OutputItem, deltas: list[Delta]) -> list[Any]:
 
 
 def _failure(error: JSONObject, deltas: list[Delta]) -> ProviderError:
-    code, kind = error.get("code"), error.get("type")
-    return ProviderError(
-        provider_code=None if code is None else as_text(code),
-        provider_type=kind if isinstance(kind, str) else None,
-        provider_message=as_text(error.get("message")),
-        deltas=(*deltas, CloseDelta(status="incomplete")),
-    )
+    code = error.get("code")
+    named = {"code": None if code is None else as_text(code), "type": error.get("type")}
+    return provider_error(named, as_text(error.get("message")), deltas)
 
 
 OpenAIResponsesDecoder.events = Events(
