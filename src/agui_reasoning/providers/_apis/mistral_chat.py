@@ -161,8 +161,7 @@ class MistralChatDecoder(Decoder):
         return deltas
 
     def _piece(self, chunk: JSONObject) -> list[Delta]:
-        reader = _CHUNKS.get(string(chunk, "type", "/content"))
-        return self._native(chunk) if reader is None else reader(self, chunk)
+        return _CHUNKS.get(string(chunk, "type", "/content"), MistralChatDecoder._native)(self, chunk)
 
     def _native(self, chunk: JSONObject) -> list[Delta]:
         self._call = None
@@ -311,17 +310,13 @@ def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]
     for unit, _ in written:
         if not isinstance(unit.part, TextPart):
             options.report.echo(unit)
-    message: JSONObject = {"role": "assistant", "content": _content([chunk for _, chunk in written])}
+    message: JSONObject = {"role": "assistant", "content": [chunk for _, chunk in written]}
+    if all(chunk.get("type") == "text" for _, chunk in written):
+        # As the API does.
+        message["content"] = "".join(chunk["text"] for _, chunk in written)
     if step.answers:
         message["tool_calls"] = [function_call(answer.unit) for answer in step.answers]
     return [message]
-
-
-def _content(chunks: list[JSONObject]) -> str | list[JSONObject]:
-    """Return content as a string if possible, as the API does."""
-    if all(chunk.get("type") == "text" for chunk in chunks):
-        return "".join(chunk["text"] for chunk in chunks)
-    return chunks
 
 
 def _reasoning(unit: EchoUnit, part: ReasoningPart) -> JSONObject | None:

@@ -27,12 +27,11 @@ from agui_reasoning.deltas import (
 from agui_reasoning.parts import ReasoningPart, Status, TextPart
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.encoding import (
+    PARAGRAPH,
     PICTURES,
     UNREADABLE,
     CallAnswer,
-    EchoReport,
     EncodingOptions,
-    MessageContent,
     PlainMessage,
     PreparedConversation,
     ResponseStep,
@@ -205,8 +204,6 @@ _MORE: Final[dict[type, tuple[Shape, Callable[[Any], str]]]] = {
 
 # -- requests
 
-PARAGRAPH: Final = "\n\n"
-
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` if there are any."""
@@ -219,19 +216,17 @@ def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]
     if not (text or step.answers):
         options.report.drop_step(step)
         return []
-    message: JSONObject = {"role": "assistant", "content": text, **_thinking(step, options.report)}
-    if step.answers:
-        message["tool_calls"] = [_call(answer) for answer in step.answers]
-    return [message]
-
-
-def _thinking(step: ResponseStep, report: EchoReport) -> JSONObject:
+    message: JSONObject = {"role": "assistant", "content": text}
     thoughts: list[str] = []
     for unit in reasoning_units(step):
         if isinstance(unit.part, ReasoningPart) and unit.part.segments:
             thoughts.append(unit.part.text)
-            report.echo(unit)
-    return {"thinking": PARAGRAPH.join(thoughts)} if thoughts else {}
+            options.report.echo(unit)
+    if thoughts:
+        message["thinking"] = PARAGRAPH.join(thoughts)
+    if step.answers:
+        message["tool_calls"] = [_call(answer) for answer in step.answers]
+    return [message]
 
 
 def _call(answer: CallAnswer) -> JSONObject:
@@ -244,21 +239,17 @@ def _result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:
 
 
 def _plain_message(message: PlainMessage, options: EncodingOptions) -> JSONObject:
-    if isinstance(message, UserMessage):
-        return {"role": "user", **_user(message.content, options.report)}
-    return {"role": "system", "content": message.content}
-
-
-def _user(content: MessageContent, report: EchoReport) -> JSONObject:
     """Write text and images; servers accept only the data of images."""
-    if isinstance(content, str):
-        return {"content": content}
+    content = message.content
+    if not isinstance(message, UserMessage) or isinstance(content, str):
+        role = "user" if isinstance(message, UserMessage) else "system"
+        return {"role": role, "content": content}
     images = [source_of(part)[1] for part in content if _is_image(part)]
     others = [part for part in content if not _is_image(part)]
-    text = text_of(others, report, "user message")
-    if not images and all(part.type != "text" for part in others):
-        return {"content": UNREADABLE}
-    return {"content": text, **({"images": images} if images else {})}
+    text = text_of(others, options.report, "user message")
+    if images:
+        return {"role": "user", "content": text, "images": images}
+    return {"role": "user", "content": text if any(part.type == "text" for part in others) else UNREADABLE}
 
 
 def _is_image(part: Any) -> bool:

@@ -27,8 +27,8 @@ TEXT = "reasoning.text"
 SUMMARY = "reasoning.summary"
 DATA = "reasoning.encrypted"
 
-CHANNELS: dict[str, tuple[str, Channel]] = {TEXT: ("text", "text"), SUMMARY: ("summary", "summary")}
-"""Type of an entry to the field with its text, and the channel of that text."""
+CHANNELS: dict[str, Channel] = {TEXT: "text", SUMMARY: "summary"}
+"""Type of an entry to the channel of its text, and the field with it, which is called the same."""
 
 PROMPT_CHANGES = 8
 """How many changes of a unit's fields are sent at once; later ones at every power of two, and at the end."""
@@ -60,25 +60,22 @@ def read_detail(entry: Any, path: str) -> Detail:
     """Read one entry; text alone is one, too."""
     if isinstance(entry, str):
         entry = {"type": TEXT, "text": entry}
+    if not isinstance(entry, dict):
+        return Detail(entry, unread=True)
     try:
-        return _read(entry, path) if isinstance(entry, dict) else Detail(entry, unread=True)
+        kind = string(entry, "type", path)
+        return Detail(
+            entry,
+            kind,
+            integer(entry, "index", path),
+            string(entry, "id", path),
+            string(entry, CHANNELS[kind], path) if kind in CHANNELS else "",
+            string(entry, "data", path) if kind == DATA else "",
+            string(entry, "signature", path),
+            {key: value for key, value in entry.items() if key not in _CONTENT},
+        )
     except DecodeError:
         return Detail(entry, unread=True)
-
-
-def _read(entry: JSONObject, path: str) -> Detail:
-    kind = string(entry, "type", path)
-    text_field = CHANNELS[kind][0] if kind in CHANNELS else ""
-    return Detail(
-        entry,
-        kind,
-        integer(entry, "index", path),
-        string(entry, "id", path),
-        string(entry, text_field, path) if text_field else "",
-        string(entry, "data", path) if kind == DATA else "",
-        string(entry, "signature", path),
-        {key: value for key, value in entry.items() if key not in _CONTENT},
-    )
 
 
 @dataclass(slots=True, eq=False)
@@ -196,12 +193,7 @@ class Details:
         return deltas
 
     def release(self, calls: Set[str], begun: Iterable[str]) -> list[Delta]:
-        """Return the values of calls that have started.
-
-        Args:
-            calls: All calls that have started.
-            begun: The calls that have started since the last request.
-        """
+        """Return the values of all calls that have started; ``begun`` are those since the last request."""
         requested, self._requested = self._requested, {}
         deltas: list[Delta] = []
         for call in dict.fromkeys((*requested, *begun)):
@@ -239,8 +231,7 @@ class Details:
             known.update(detail)
             return known
         unit = self._unit(detail, flat=flat)
-        channel: Channel = CHANNELS[detail.type][1] if detail.type in CHANNELS else "text"
-        number = unit.numbers[detail.type]
+        channel, number = CHANNELS.get(detail.type, "text"), unit.numbers[detail.type]
         entry = _Entry(unit, detail.type, detail.id, channel, number, dict(detail.skeleton))
         unit.add(entry)
         self._entries[slot] = entry
@@ -248,12 +239,10 @@ class Details:
 
     def _unit(self, detail: Detail, *, flat: bool) -> _Unit:
         named = self._by_id[detail.id].free(detail) if detail.id in self._by_id else None
-        candidates = [] if named is None else [named]
-        if detail.index in self._by_index:
-            candidates.append(self._by_index[detail.index])
-        if flat:
-            candidates.append(self._units.setdefault(FLAT, _Unit(FLAT)))
-        unit = next((unit for unit in candidates if unit.takes(detail)), None) or self._new_unit(detail)
+        numbered = None if detail.index is None else self._by_index.get(detail.index)
+        candidates = (named, numbered, self._units.setdefault(FLAT, _Unit(FLAT)) if flat else None)
+        unit = next((unit for unit in candidates if unit and unit.takes(detail)), None)
+        unit = unit or self._new_unit(detail)
         if detail.index is not None:
             self._by_index.setdefault(detail.index, unit)
         return unit

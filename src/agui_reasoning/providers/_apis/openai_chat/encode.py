@@ -31,6 +31,7 @@ from agui_reasoning.providers._apis.openai_chat.details import (
 )
 from agui_reasoning.providers.echo import format_of
 from agui_reasoning.providers.encoding import (
+    PARAGRAPH,
     RESULT,
     CallAnswer,
     EchoUnit,
@@ -60,7 +61,6 @@ from agui_reasoning.providers.vendors import vendor_traits
 DETAILS = "reasoning_details"
 COPILOT = "copilot.reasoning_opaque"
 STRINGS = ("reasoning_content", "reasoning", "reasoning_text")
-PARAGRAPH: Final = "\n\n"
 PDF: Final = "application/pdf"
 
 
@@ -238,8 +238,8 @@ def _entries(unit: EchoUnit) -> list[JSONObject]:
     for skeleton in skeletons if isinstance(skeletons, list) else ():
         if isinstance(skeleton, dict):
             kind = str(skeleton.get("type"))
-            name, channel = CHANNELS.get(kind, ("", ""))
-            found = texts.get((channel, numbers[kind]), ())
+            name = CHANNELS.get(kind, "")
+            found = texts.get((name, numbers[kind]), ())
             entries.append({**skeleton, name: "".join(found)} if found or kind == SUMMARY else dict(skeleton))
             numbers[kind] += 1
     _fill(entries, unit, SIGNATURE, "signature", TEXT)
