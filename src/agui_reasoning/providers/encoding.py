@@ -294,16 +294,8 @@ Encoder: TypeAlias = Callable[["Sequence[ResponseStep | PlainMessage]", Encoding
 
 INTERNAL = frozenset(
     {
-        "explicit_empty",
-        "native_id",
-        "field",
-        "tag",
-        "details",
-        "signature_field",
-        "extra_content",
-        "summary_parts",
-        "content_parts",
-        "content_types",
+        *("explicit_empty", "native_id", "field", "tag", "details", "signature_field", "extra_content"),
+        *("summary_parts", "content_parts", "content_types"),
     }
 )
 """Names in ``ext`` that decoders use for notes, unlike the provider's own fields."""
