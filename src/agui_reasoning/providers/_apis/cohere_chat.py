@@ -155,9 +155,6 @@ class CohereChatDecoder(Decoder):
 
     # -- events, of which each method takes the member that it is about
 
-    def _nothing(self, index: int, event: Any) -> list[Delta]:
-        return []
-
     def _open(self, index: int, value: Any) -> list[Delta]:
         block = _one(value)
         piece: _CohereBlock = read(block, _CohereBlock, f"{_MESSAGE}/content")
@@ -248,13 +245,9 @@ class CohereChatDecoder(Decoder):
 
     def _count(self, usage: _CohereUsage) -> list[Delta]:
         """Read the token counts, which exceed the billed ones."""
-        tokens = usage.tokens or _CohereTokens()
-        return self._counts_of(
-            tokens.input_tokens,
-            tokens.output_tokens,
-            reasoning=tokens.reasoning_tokens,
-            cached=usage.cached_tokens,
-        )
+        tokens, cached = usage.tokens or _CohereTokens(), usage.cached_tokens
+        asked, written, reasoning = tokens.input_tokens, tokens.output_tokens, tokens.reasoning_tokens
+        return self._counts_of(asked, written, reasoning=reasoning, cached=cached)
 
 
 def _one(value: Any) -> JSONObject:
@@ -271,7 +264,7 @@ _MESSAGE: Final = "/delta/message"
 _BLOCKS: Final = ("thinking", "text")
 
 _EVENTS: Final[dict[str, tuple[str, Callable[[CohereChatDecoder, int, Any], list[Delta]]]]] = {
-    _START: ("", CohereChatDecoder._nothing),
+    _START: ("", lambda decoder, index, delta: []),
     "content-start": ("content", CohereChatDecoder._open),
     "content-delta": ("content", CohereChatDecoder._content_delta),
     "content-end": ("content", CohereChatDecoder._content_end),
@@ -291,14 +284,8 @@ def _more(name: str, index: int) -> Shape:
     content = {"type": str | None, "thinking": BLANK, "text": BLANK, name: str}
     place: Any = Literal[index] if index else Literal[0] | None
     delta = {"message": {"content": content}}
-    members = {
-        "type": Literal["content-delta"],
-        "index": place,
-        "delta": delta,
-        "error": None,
-        "object": None,
-    }
-    return shape(members, _CohereEvent)
+    members = {"type": Literal["content-delta"], "index": place, "delta": delta}
+    return shape({**members, "error": None, "object": None}, _CohereEvent)
 
 
 _TEXTS: Final = {name: attrgetter(f"delta.message.content.{name}") for name in _BLOCKS}

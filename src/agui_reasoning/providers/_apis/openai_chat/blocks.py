@@ -41,11 +41,8 @@ class ChatBlock(Struct, frozen=True, gc=False):
 
     Attributes:
         kind: The kind of block; ``"native"`` has only a payload.
-        segments: Its text.
-        values: Its opaque values.
         key: The provider's number of the block; ``None`` if it sends none.
         item_id: The provider's ID of the block.
-        ext: Other fields.
         ends: Whether it is complete.
         begins: Whether it starts a new block in any case.
         payload: The verbatim block, if it is native.
@@ -70,17 +67,17 @@ class ChatBlock(Struct, frozen=True, gc=False):
 
 
 def read_block(source: JSONObject, path: str, key: str | None = None) -> list[ChatBlock]:
-    """Read one block of a list; reasoning that cannot be read becomes an unread block.
+    """Read one block of a list; reasoning, which no standard defines, is unread if it cannot be read.
 
     Raises:
         DecodeError: Another block has a field of the wrong type.
     """
     kind = string(source, "type", path)
-    if kind not in _REASONING:
-        return _BLOCKS.get(kind, _native)(source, path, key)
     try:
-        return _BLOCKS[kind](source, path, key)
+        return _BLOCKS.get(kind, _native)(source, path, key)
     except DecodeError:
+        if kind == "text":
+            raise
         return [_unread(source)]
 
 
@@ -206,9 +203,6 @@ _BLOCKS: dict[str, Callable[[JSONObject, str, str | None], list[ChatBlock]]] = {
     "text": _text,
 }
 
-_REASONING = frozenset({"thinking", "redacted_thinking", "reasoning"})
-"""The types of blocks that no standard of Chat Completions defines."""
-
 _FRAGMENTS = {"thinking": "thinking", "signature": "thinking", "data": "redacted_thinking", "text": "text"}
 """The type of a fragment without one, by its field."""
 
@@ -318,14 +312,9 @@ class UnitTracker:
             self._runs[source].open = False
 
     def block(self, source: str, block: ChatBlock, text: str, *, flat: bool, whole: bool) -> list[Delta]:
-        """Add a block of reasoning.
+        """Add a block of reasoning, which is in the field ``source``, and whose new part is ``text``.
 
-        Args:
-            source: The field that contains the block.
-            block: The block.
-            text: The part of its reasoning that is new.
-            flat: Whether there is reasoning in a plain string.
-            whole: Whether the block is complete, not a fragment.
+        ``flat`` tells whether there is reasoning in a plain string, ``whole`` whether the block is complete.
         """
         run = self._runs.get(source)
         goes_on = bool(block.ends or block.ext) and run is not None and run.open

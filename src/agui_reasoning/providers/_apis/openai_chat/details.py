@@ -93,10 +93,6 @@ class _Unit:
             return False
         return detail.type == SUMMARY or not self.numbers[detail.type]
 
-    def add(self, entry: _Entry) -> None:
-        self.entries.append(entry)
-        self.numbers[entry.type] += 1
-
     def ext(self) -> dict[str, object]:
         return {**self.fields, "details": [dict(entry.skeleton) for entry in self.entries]}
 
@@ -170,14 +166,10 @@ class Details:
     def receive(
         self, details: Iterable[Detail], texts: Iterable[str], *, mirror: str | None, flat: bool, whole: bool
     ) -> list[Delta]:
-        """Add the entries of one payload.
+        """Add the entries of one payload, with the new text of each; ``""`` if another field provides it.
 
-        Args:
-            details: The entries.
-            texts: The new text of each; ``""`` if another field provides it.
-            mirror: The field with the same text, noted so that requests can use it again.
-            flat: Whether there is reasoning in a plain string.
-            whole: Whether the entries are complete, so that nothing is merged.
+        ``mirror`` is the field with the same text, noted so that requests can use it again. ``flat`` tells
+        whether there is reasoning in a plain string, ``whole`` whether the entries are complete.
         """
         deltas: list[Delta] = []
         for detail, text in zip(details, texts, strict=True):
@@ -233,7 +225,8 @@ class Details:
         unit = self._unit(detail, flat=flat)
         channel, number = CHANNELS.get(detail.type, "text"), unit.numbers[detail.type]
         entry = _Entry(unit, detail.type, detail.id, channel, number, dict(detail.skeleton))
-        unit.add(entry)
+        unit.entries.append(entry)
+        unit.numbers[detail.type] += 1
         self._entries[slot] = entry
         return entry
 

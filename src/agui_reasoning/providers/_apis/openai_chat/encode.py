@@ -69,9 +69,6 @@ class _ChatDraft:
     """An assistant message under construction.
 
     Attributes:
-        step: The response.
-        options: How to write the request.
-        traits: The receiver's traits.
         sent: The entries of encrypted details in earlier messages.
         fields: The reasoning fields of the message.
         placed: The keys of the units in the message.
@@ -99,10 +96,7 @@ def encode(
     def respond(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
         return _assistant(_ChatDraft(step, options, traits, sent))
 
-    def result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:
-        return _result(answer, options, traits)
-
-    return chat_body(conversation, options, respond, _plain_message, result)
+    return chat_body(conversation, options, respond, _plain_message, partial(_result, traits=traits))
 
 
 encode_litellm = partial(encode, api="litellm")

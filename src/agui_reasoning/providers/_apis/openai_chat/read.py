@@ -308,15 +308,10 @@ _IDLE: Final[dict[str, Any]] = {
 def place_of_text(
     piece: MessagePiece, name: str, *, blank: Container[str]
 ) -> tuple[Shape, str | None] | None:
-    """Return what is read of chunks that only add text where a piece did.
+    """Return what is read of chunks that only add text where a piece did: in the field ``name``.
 
-    Args:
-        piece: The piece.
-        name: The field that its text was taken from.
-        blank: The fields with reasoning that may be blank.
-
-    Returns:
-        The shape, and the list in the delta whose only entry has the text; ``None`` if the delta has it.
+    The fields ``blank`` with reasoning may be blank. Beside the shape is the list in the delta whose only
+    entry has the text; ``None`` if the delta has it.
     """
     if not all(map(str.isprintable, piece.names)):  # lone surrogates cannot be the names of members
         return None

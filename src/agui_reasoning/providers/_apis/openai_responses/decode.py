@@ -24,8 +24,6 @@ from agui_reasoning.deltas import (
 )
 from agui_reasoning.errors import DecodeError, ProviderError
 from agui_reasoning.providers._apis.openai_responses.items import (
-    CUSTOM,
-    FUNCTION,
     MESSAGE,
     RAW_TEXT,
     REASONING,
@@ -71,8 +69,6 @@ class _Incomplete(Members):
 
 
 class _ResponseBody(Members):
-    """A response, or a compacted conversation."""
-
     id: str | None = None
     type: str | None = None
     model: str | None = None
@@ -109,16 +105,16 @@ class _Fault(Members):
 
 # The type of item that events belong to, what they add, and the members of the part's number and whole text.
 _GROWN: Final = {
-    "reasoning_summary_text": (REASONING, "summary", "summary_index", "text"),
-    "reasoning_text": (REASONING, "raw", "content_index", "text"),
+    "reasoning_summary_text": ("reasoning", "summary", "summary_index", "text"),
+    "reasoning_text": ("reasoning", "raw", "content_index", "text"),
     # As Open Responses names them, and as a comment in its schema does.
-    "reasoning": (REASONING, "raw", "content_index", "text"),
-    "reasoning_summary": (REASONING, "summary", "summary_index", "text"),
-    "output_text": (MESSAGE, "text", "content_index", "text"),
-    "refusal": (MESSAGE, "refusal", "content_index", "refusal"),
-    "function_call_arguments": (FUNCTION, "arguments", "", "arguments"),
+    "reasoning": ("reasoning", "raw", "content_index", "text"),
+    "reasoning_summary": ("reasoning", "summary", "summary_index", "text"),
+    "output_text": ("message", "text", "content_index", "text"),
+    "refusal": ("message", "refusal", "content_index", "refusal"),
+    "function_call_arguments": ("function_call", "arguments", "", "arguments"),
     "mcp_call_arguments": ("mcp_call", "arguments", "", "arguments"),
-    "custom_tool_call_input": (CUSTOM, "input", "", "input"),
+    "custom_tool_call_input": ("custom_tool_call", "input", "", "input"),
 }
 # The same by event. A text that is not called "delta" is the whole of its part.
 _GROWTH: Final = {
@@ -156,17 +152,8 @@ def _of_stream(
 def _fragment(kind: str, index: int, number: str, part: int | None) -> Shape:
     """Return the shape of events that add text to a part of an item."""
     place = {number: part if part is None else Literal[part]} if number else {"content_index": Whole | None}
-    return shape(
-        {
-            "type": Literal[kind],
-            "output_index": Literal[index],
-            "item_id": str | None,
-            **place,
-            "delta": str,
-            "stream_id": None,
-        },
-        _ResponsesEvent,
-    )
+    item = {"type": Literal[kind], "output_index": Literal[index], "item_id": str | None}
+    return shape({**item, **place, "delta": str, "stream_id": None}, _ResponsesEvent)
 
 
 class OpenAIResponsesDecoder(Decoder):
