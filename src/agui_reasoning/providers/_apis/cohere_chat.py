@@ -123,7 +123,8 @@ class CohereChatDecoder(Decoder):
         if payload.type == _START:
             self._clear()
         begun = [] if self._running and payload.type != _START else self._start(payload.id)
-        index, delta = payload.index or 0, payload.delta or _CohereResponse()
+        index = payload.index or 0
+        delta = payload.delta or _CohereResponse()
         deltas = handler(self, index, getattr(delta.message, member, None) if member else delta)
         self._running = payload.type != _END
         if payload.type == "content-delta" and deltas and not begun:
@@ -245,9 +246,9 @@ class CohereChatDecoder(Decoder):
 
     def _count(self, usage: _CohereUsage) -> list[Delta]:
         """Read the token counts, which exceed the billed ones."""
-        tokens, cached = usage.tokens or _CohereTokens(), usage.cached_tokens
+        tokens = usage.tokens or _CohereTokens()
         asked, written, reasoning = tokens.input_tokens, tokens.output_tokens, tokens.reasoning_tokens
-        return self._counts_of(asked, written, reasoning=reasoning, cached=cached)
+        return self._counts_of(asked, written, reasoning=reasoning, cached=usage.cached_tokens)
 
 
 def _one(value: Any) -> JSONObject:

@@ -96,14 +96,6 @@ class _Unit:
     def ext(self) -> dict[str, object]:
         return {**self.fields, "details": [dict(entry.skeleton) for entry in self.entries]}
 
-    def is_due(self) -> bool:
-        """Return whether to send a change of the fields now: the more changes, the longer the interval.
-
-        Each change sends all entries, so sending every change would take quadratic time.
-        """
-        self.changes += 1
-        return self.changes <= PROMPT_CHANGES or self.changes & (self.changes - 1) == 0
-
 
 @dataclass(slots=True)
 class _Named:
@@ -223,10 +215,11 @@ class Details:
             known.update(detail)
             return known
         unit = self._unit(detail, flat=flat)
-        channel, number = CHANNELS.get(detail.type, "text"), unit.numbers[detail.type]
+        channel = CHANNELS.get(detail.type, "text")
+        number = unit.numbers[detail.type]
         entry = _Entry(unit, detail.type, detail.id, channel, number, dict(detail.skeleton))
         unit.entries.append(entry)
-        unit.numbers[detail.type] += 1
+        unit.numbers[detail.type] = number + 1
         self._entries[slot] = entry
         return entry
 
@@ -273,11 +266,16 @@ class Details:
         return deltas + values
 
     def _ext_if_due(self, unit: _Unit) -> dict[str, object] | None:
-        if unit.is_due():
-            self._unannounced.pop(unit.key, None)
-            return unit.ext()
-        self._unannounced[unit.key] = unit
-        return None
+        """Return the fields of a unit, if a change of them is sent now: the more changes, the less often.
+
+        Each change sends all entries, so sending every change would take quadratic time.
+        """
+        unit.changes += 1
+        if unit.changes > PROMPT_CHANGES and unit.changes & (unit.changes - 1):
+            self._unannounced[unit.key] = unit
+            return None
+        self._unannounced.pop(unit.key, None)
+        return unit.ext()
 
     def _values(self, entry: _Entry, detail: Detail) -> list[Delta]:
         deltas: list[Delta] = []

@@ -27,13 +27,13 @@ from agui_reasoning.providers._apis.openai_responses.items import (
     MESSAGE,
     RAW_TEXT,
     REASONING,
+    ROOT,
     SUMMARY_TEXT,
     OutputItem,
     announce,
     grow,
     late_values,
     settle,
-    subagent_of,
 )
 from agui_reasoning.providers.base import Decoder, OfAgent, provider_error
 from agui_reasoning.providers.payload import (
@@ -44,6 +44,7 @@ from agui_reasoning.providers.payload import (
     Shape,
     Whole,
     as_text,
+    obj,
     openai_transformations,
     shape,
     string,
@@ -390,7 +391,8 @@ class OpenAIResponsesDecoder(Decoder):
 
     def _find_agent(self, item: OutputItem, source: JSONObject, path: str) -> None:
         if self.splits_agents and item.type in (REASONING, MESSAGE):
-            item.agent = subagent_of(source, path) or item.agent
+            name = string(obj(source, "agent", path), "agent_name", f"{path}/agent")
+            item.agent = item.agent if name in ("", ROOT) else name
 
     def _grown(self, event: _ResponsesEvent, raw: JSONObject, name: str) -> list[Delta]:
         kind, form, number, member = _GROWTH[name]

@@ -96,12 +96,6 @@ class OutputItem:
     agent: str = ""
 
 
-def subagent_of(source: JSONObject, path: str) -> str:
-    """Return the name of the agent that wrote an item, if it is below the root; else nothing."""
-    name = string(obj(source, "agent", path), "agent_name", f"{path}/agent")
-    return "" if name == ROOT else name
-
-
 # -- how an item begins
 
 
@@ -225,7 +219,7 @@ def _settle_reasoning(item: OutputItem, source: JSONObject, path: str) -> list[D
         for index, part in enumerate(array(source, name, path))
         if (text := string(part, "text", f"{path}/{name}/{index}"))
     ]
-    ext = other_fields(source, *_REASONING_FIELDS) | _trailing(source) | _types(source)
+    ext = other_fields(source, *_REASONING_FIELDS) | _notes(source)
     identity = string(source, "id", path)
     deltas: list[Delta] = []
     if identity or ext:
@@ -235,23 +229,16 @@ def _settle_reasoning(item: OutputItem, source: JSONObject, path: str) -> list[D
     return [*deltas, CloseDelta(key=item.key, status=_status(source))]
 
 
-def _trailing(source: JSONObject) -> JSONObject:
-    """Note an empty part at the end; others show as gaps between the numbers of parts."""
-    return {
-        f"{name}_parts": len(parts)
-        for name in _CHANNELS
-        if (parts := source.get(name)) and not parts[-1].get("text")
+def _notes(source: JSONObject) -> JSONObject:
+    """Note an empty part at the end, which leaves no gap between numbers, and other types of raw parts."""
+    listed = {name: source.get(name) or [] for name in _CHANNELS}
+    notes: JSONObject = {
+        f"{name}_parts": len(parts) for name, parts in listed.items() if parts and not parts[-1].get("text")
     }
-
-
-def _types(source: JSONObject) -> JSONObject:
-    """Note the parts of raw reasoning without their text, if one is of another type (Open Responses)."""
-    parts = source.get("content") or []
-    if all(part.get("type") == RAW_TEXT for part in parts):
-        return {}
-    return {
-        "content_types": [{name: value for name, value in part.items() if name != "text"} for part in parts]
-    }
+    if any(part.get("type") != RAW_TEXT for part in listed["content"]):  # Open Responses
+        textless = ({key: part[key] for key in part if key != "text"} for part in listed["content"])
+        notes["content_types"] = list(textless)
+    return notes
 
 
 def late_values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
