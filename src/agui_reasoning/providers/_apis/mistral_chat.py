@@ -192,9 +192,6 @@ class MistralChatDecoder(Decoder):
             self._asides = ()
         return [*self._flush(), *deltas] if deltas else []
 
-    def _text(self, chunk: JSONObject) -> list[Delta]:
-        return self._say(string(chunk, "text", "/content"))
-
     def _say(self, text: str) -> list[Delta]:
         if not text:
             return []
@@ -229,7 +226,7 @@ def _is_thought(chunk: JSONObject, others: list[Any], *, listed: bool) -> bool:
 _CHUNKS: Final[dict[str, Callable[[MistralChatDecoder, JSONObject], list[Delta]]]] = {
     "thinking": MistralChatDecoder._think,
     "reasoning": MistralChatDecoder._think,
-    "text": MistralChatDecoder._text,
+    "text": lambda decoder, chunk: decoder._say(string(chunk, "text", "/content")),
 }
 
 

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
@@ -225,14 +225,6 @@ TEXT = "text"
 """The key of the answer."""
 
 
-@dataclass(slots=True)
-class _BlockRun:
-    """A run of reasoning fragments in one field; a signature or text ends it."""
-
-    number: int = 0
-    open: bool = False
-
-
 class UnitTracker:
     """Tracks which units of one response are open, and which of them each block of a list belongs to.
 
@@ -258,7 +250,8 @@ class UnitTracker:
         self._open: dict[str, Literal["reasoning", "text"]] = {}
         self._open_texts: dict[str, None] = {}
         self._known: set[str] = set()
-        self._runs: dict[str, _BlockRun] = {}
+        self._runs: Counter[str] = Counter()
+        self._open_runs: set[str] = set()
         self._joined: set[str] = set()
 
     def reasoning(self, key: str, *, grows: bool = True) -> list[Delta]:
@@ -308,16 +301,14 @@ class UnitTracker:
 
     def end_run(self, source: str) -> None:
         """Note text in a list: reasoning that follows it there is another unit."""
-        if source in self._runs:
-            self._runs[source].open = False
+        self._open_runs.discard(source)
 
     def block(self, source: str, block: ChatBlock, text: str, *, flat: bool, whole: bool) -> list[Delta]:
         """Add a block of reasoning, which is in the field ``source``, and whose new part is ``text``.
 
         ``flat`` tells whether there is reasoning in a plain string, ``whole`` whether the block is complete.
         """
-        run = self._runs.get(source)
-        goes_on = bool(block.ends or block.ext) and run is not None and run.open
+        goes_on = bool(block.ends or block.ext) and source in self._open_runs
         if not (text or block.values or block.item_id or goes_on):
             return []
         joins = flat and not text and self._joins_flat(source, block)
@@ -341,9 +332,8 @@ class UnitTracker:
 
     def _joins_flat(self, source: str, block: ChatBlock) -> bool:
         """Return whether a value belongs to the plain string, which contained the text of its block."""
-        run = self._runs.get(source)
         kinds = {value.kind for value in block.values}
-        if REDACTED in kinds or kinds & self._joined or (run is not None and run.open):
+        if REDACTED in kinds or kinds & self._joined or source in self._open_runs:
             return False
         self._joined |= kinds or {"item"}
         return True
@@ -351,8 +341,9 @@ class UnitTracker:
     def _key(self, source: str, block: ChatBlock, whole: bool) -> str:
         if block.key:
             return f"{source}:{block.key}"
-        run = self._runs.setdefault(source, _BlockRun())
-        if block.begins or not run.open:
-            run.number += 1
-        run.open = not (block.ends or whole)
-        return f"{source}:{run.number}"
+        if block.begins or source not in self._open_runs:
+            self._runs[source] += 1
+        self._open_runs.add(source)
+        if block.ends or whole:
+            self._open_runs.remove(source)
+        return f"{source}:{self._runs[source]}"

@@ -172,8 +172,7 @@ class Calls:
 
     units: UnitTracker
     signature_kind: str
-    first: str | None = None
-    ids: set[str] = field(default_factory=set)
+    ids: dict[str, None] = field(default_factory=dict)
     _begun: list[str] = field(default_factory=list)
     _by_index: dict[int, _OpenCall] = field(default_factory=dict)
     _by_id: dict[str, _OpenCall] = field(default_factory=dict)
@@ -238,9 +237,7 @@ class Calls:
         if piece.input is not None:
             call.inputs.append(piece.input)
             self._custom.append(call)
-        if self.first is None:
-            self.first = call.id
-        self.ids.add(call.id)
+        self.ids[call.id] = None
         self._begun.append(call.id)
         return [*deltas, ToolCallDelta(piece.id, piece.name, piece.arguments, ext=piece.ext)]
 

@@ -6,7 +6,7 @@ OpenRouter's format, also used by Vercel's gateway, MiniMax, Novita, Snowflake a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -97,23 +97,6 @@ class _Unit:
         return {**self.fields, "details": [dict(entry.skeleton) for entry in self.entries]}
 
 
-@dataclass(slots=True)
-class _Named:
-    """The units of one ID, and for each type of entry the first unit without one."""
-
-    units: list[_Unit] = field(default_factory=list)
-    first: Counter[str] = field(default_factory=Counter)
-
-    def free(self, detail: Detail) -> _Unit | None:
-        """Return the first unit that accepts an entry; units that do not are skipped from then on."""
-        while self.first[detail.type] < len(self.units):
-            unit = self.units[self.first[detail.type]]
-            if unit.takes(detail):
-                return unit
-            self.first[detail.type] += 1
-        return None
-
-
 @dataclass(slots=True, eq=False)
 class _Entry:
     """An open entry: the fragments of one type and index."""
@@ -149,7 +132,8 @@ class Details:
         self._entries: dict[tuple[str, int | None], _Entry] = {}
         self._units: dict[str, _Unit] = {}
         self._by_index: dict[int, _Unit] = {}
-        self._by_id: dict[str, _Named] = {}
+        self._by_id: dict[str, list[_Unit]] = {}
+        self._first: Counter[tuple[str, str]] = Counter()
         self._keys: Counter[str] = Counter()
         self._unannounced: dict[str, _Unit] = {}
         self._for_calls: dict[str, dict[int | None, tuple[Detail, list[str]]]] = {}
@@ -176,7 +160,7 @@ class Details:
                 deltas += self._grow(entry, detail, text, mirror)
         return deltas
 
-    def release(self, calls: Set[str], begun: Iterable[str]) -> list[Delta]:
+    def release(self, calls: Container[str], begun: Iterable[str]) -> list[Delta]:
         """Return the values of all calls that have started; ``begun`` are those since the last request."""
         requested, self._requested = self._requested, {}
         deltas: list[Delta] = []
@@ -224,7 +208,7 @@ class Details:
         return entry
 
     def _unit(self, detail: Detail, *, flat: bool) -> _Unit:
-        named = self._by_id[detail.id].free(detail) if detail.id in self._by_id else None
+        named = self._free(detail)
         numbered = None if detail.index is None else self._by_index.get(detail.index)
         candidates = (named, numbered, self._units.setdefault(FLAT, _Unit(FLAT)) if flat else None)
         unit = next((unit for unit in candidates if unit and unit.takes(detail)), None)
@@ -232,6 +216,17 @@ class Details:
         if detail.index is not None:
             self._by_index.setdefault(detail.index, unit)
         return unit
+
+    def _free(self, detail: Detail) -> _Unit | None:
+        """Return the first unit of an ID that accepts an entry; others are skipped from then on."""
+        units = self._by_id.get(detail.id, ())
+        slot = (detail.id, detail.type)
+        while self._first[slot] < len(units):
+            unit = units[self._first[slot]]
+            if unit.takes(detail):
+                return unit
+            self._first[slot] += 1
+        return None
 
     def _new_unit(self, detail: Detail) -> _Unit:
         key = name = "detail" if detail.index is None else f"detail:{detail.index}"
@@ -246,7 +241,7 @@ class Details:
         named = bool(detail.id) and not unit.item_id
         if named:
             unit.item_id = detail.id
-            self._by_id.setdefault(detail.id, _Named()).units.append(unit)
+            self._by_id.setdefault(detail.id, []).append(unit)
         if text and mirror and "field" not in unit.fields:
             unit.fields["field"] = mirror
             entry.announced = False

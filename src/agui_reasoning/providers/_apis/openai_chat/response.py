@@ -237,9 +237,8 @@ class _ChatResponse:
         self._details = Details(self._units)
         self._calls = Calls(self._units, traits.thought_signature_kind)
         self._deduplicator = _Deduplicator(cumulative=traits.cumulative)
-        self._source: str | None = None
+        self._source = ""
         self._flat = False
-        self._field_noted = False
         self._part = self._number = 0
         self._annotations: list[object] = []
         self._empty: list[str] = []
@@ -250,8 +249,7 @@ class _ChatResponse:
     def receive(self, piece: MessagePiece) -> list[Delta]:
         """Decode a whole message, or the next delta."""
         self._empty += [name for name in piece.empty if name not in self._empty]
-        speaker = self._choose(piece)
-        fresh = self._fresh(piece, speaker)
+        speaker, fresh = self._hear(piece)
         deltas = self._placed(self._content.doubt()) if fresh else []
         if not piece.calls and (fresh or piece.content or piece.blocks):
             deltas += self._calls.settle()
@@ -281,7 +279,7 @@ class _ChatResponse:
         only = deltas[0] if len(deltas) == 1 else None
         if self.reason is not None or not isinstance(only, ReasoningDelta | TextDelta):
             return None
-        name = "content" if piece.content else self._source or ""
+        name = "content" if piece.content else self._source
         place = place_of_text(piece, name, blank=RANK if self._units.reasoned else self._empty)
         if place is None:
             return None
@@ -325,22 +323,18 @@ class _ChatResponse:
 
     # -- reasoning
 
-    def _choose(self, piece: MessagePiece) -> str | None:
-        """Return the field to take the text from: the same one as before while it has text."""
-        if self._source in piece.spoken:
-            return self._source
-        return min(piece.spoken, key=RANK.__getitem__, default=None)
-
-    def _fresh(self, piece: MessagePiece, speaker: str | None) -> str:
-        if speaker is None:
-            return ""
-        mirror = self._source not in (None, speaker)
-        fresh = self._deduplicator.fresh(piece.spoken[speaker], mirror=mirror)
+    def _hear(self, piece: MessagePiece) -> tuple[str, str]:
+        """Return the field to take the text from, the same one while it has text, and what of it is new."""
+        if not piece.spoken:
+            return "", ""
+        before = self._source
+        speaker = before if before in piece.spoken else min(piece.spoken, key=RANK.__getitem__)
+        fresh = self._deduplicator.fresh(piece.spoken[speaker], mirror=before not in ("", speaker))
         if fresh:
             self._source = speaker
-        return fresh
+        return speaker, fresh
 
-    def _reason(self, piece: MessagePiece, speaker: str | None, fresh: str) -> list[Delta]:
+    def _reason(self, piece: MessagePiece, speaker: str, fresh: str) -> list[Delta]:
         deltas: list[Delta] = []
         if speaker in piece.flat and fresh:
             deltas += self._flatly(fresh, speaker, piece.part)
@@ -356,13 +350,13 @@ class _ChatResponse:
             deltas += self._block(source, blocks, fresh if speaker == source else None, piece.whole)
         return deltas
 
-    def _flatly(self, text: str, field: str | None, part: int) -> list[Delta]:
+    def _flatly(self, text: str, field: str, part: int) -> list[Delta]:
         # Each item numbers its parts from 0, but all of them are one unit here.
         self._number += part != self._part
         self._part = part
         # The field is noted so that the text can be sent back under the same name.
-        ext = None if self._field_noted else {"field": field}
-        self._flat = self._field_noted = True
+        ext = None if self._flat else {"field": field}
+        self._flat = True
         return [*self._units.reasoning(FLAT), ReasoningDelta(text, key=FLAT, index=self._number, ext=ext)]
 
     def _block(self, source: str, blocks: list[ChatBlock], fresh: str | None, whole: bool) -> list[Delta]:
@@ -439,13 +433,10 @@ class _ChatResponse:
         """Attach the signatures of a message to its text or first call; hold them until there is one."""
         self._held += [item for item in signatures if item[0] not in self._signatures]
         self._signatures.update(value for value, _ in signatures)
-        if not self._held or not (self._units.spoke or self._calls.first is not None):
+        if not self._held or not (self._units.spoke or self._calls.ids):
             return []
         held, self._held = self._held, []
-        deltas: list[Delta] = []
-        for value, ext in held:
-            deltas += self._attach(value, ext)
-        return deltas
+        return [delta for value, ext in held for delta in self._attach(value, ext)]
 
     def _attach(self, value: str, ext: Ext) -> list[Delta]:
         self._signed += 1
@@ -457,7 +448,7 @@ class _ChatResponse:
             return [*opened, ReasoningDelta(key=key, ext=ext), signature, *self._units.close(key)]
         if self._units.spoke:
             return [TextDelta("", key=self._units.text_key, ext=ext), self._signature(value, TEXT)]
-        call = self._calls.first or ""
+        call = next(iter(self._calls.ids))
         return [ToolCallDelta(call, ext=ext), self._signature(value, f"tool_call:{call}")]
 
     def _signature(self, value: str, attach: str, key: str | None = None) -> OpaqueDelta:

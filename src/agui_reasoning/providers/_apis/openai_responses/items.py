@@ -66,10 +66,8 @@ class OutputItem:
     """The state of an output item.
 
     Attributes:
-        type: The type of the item.
         key: The key of its unit; each content part of a message has its own key.
         index: Its position in the response.
-        traits: The vendor's traits.
         id: The ID in its announcement; final IDs differ if a proxy rotates them.
         call: The ID of the call that it was announced as.
         streamed: Whether a fragment of it arrived.
