@@ -306,26 +306,20 @@ def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]
     if not (texts or step.answers):
         options.report.drop_step(step)
         return []
-    if step.answers:
-        return [_calling(step, texts, options)]
-    blocks = _thinking(step, options)
-    if not blocks:
-        return [{"role": "assistant", "content": "".join(texts)}]
-    return [{"role": "assistant", "content": [*blocks, {"type": "text", "text": "".join(texts)}]}]
-
-
-def _calling(step: ResponseStep, texts: list[str], options: EncodingOptions) -> JSONObject:
     message: JSONObject = {"role": "assistant"}
-    if blocks := _thinking(step, options):
+    blocks: list[JSONObject] = [
+        {"type": "thinking", "thinking": text} for text in _thoughts(step, options, "blocks")
+    ]
+    if not step.answers:
+        text = "".join(texts)
+        message["content"] = [*blocks, {"type": "text", "text": text}] if blocks else text
+        return [message]
+    if blocks:
         message["content"] = blocks
     if planned := [*_thoughts(step, options, PLAN), *texts]:
         message[PLAN] = PARAGRAPH.join(planned)
     message["tool_calls"] = [function_call(answer.unit) for answer in step.answers]
-    return message
-
-
-def _thinking(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
-    return [{"type": "thinking", "thinking": text} for text in _thoughts(step, options, "blocks")]
+    return [message]
 
 
 def _thoughts(step: ResponseStep, options: EncodingOptions, field: str) -> list[str]:

@@ -225,13 +225,11 @@ def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]
     if thoughts:
         message["thinking"] = PARAGRAPH.join(thoughts)
     if step.answers:
-        message["tool_calls"] = [_call(answer) for answer in step.answers]
+        message["tool_calls"] = [
+            {"id": one.call_id, "function": {"name": one.call.name, "arguments": as_object(one.call)}}
+            for one in step.answers
+        ]
     return [message]
-
-
-def _call(answer: CallAnswer) -> JSONObject:
-    function = {"name": answer.call.name, "arguments": as_object(answer.call)}
-    return {"id": answer.call_id, "function": function}
 
 
 def _result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:

@@ -111,7 +111,10 @@ def _assistant(draft: _ChatDraft) -> list[JSONObject]:
     if not draft.step.answers and not _answer(draft, tags=False):
         draft.options.report.drop_step(draft.step)
         return []
-    _write_reasoning(draft)
+    for name in draft.options.rule.field:
+        _WRITERS[name](draft, name)
+        if draft.placed and not draft.options.rule.every:
+            break
     calls = [_call(draft, answer) for answer in draft.step.answers]
     _write_placeholder(draft, calls)
     message: JSONObject = {"role": "assistant", **_content(draft, bool(calls)), **draft.fields}
@@ -161,13 +164,6 @@ def _call(draft: _ChatDraft, answer: CallAnswer) -> JSONObject:
 
 
 # -- reasoning: one writer per place the policy names
-
-
-def _write_reasoning(draft: _ChatDraft) -> None:
-    for name in draft.options.rule.field:
-        _WRITERS[name](draft, name)
-        if draft.placed and not draft.options.rule.every:
-            return
 
 
 def _write_string(draft: _ChatDraft, name: str) -> None:

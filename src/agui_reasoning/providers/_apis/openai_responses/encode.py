@@ -163,14 +163,13 @@ def _slots(step: ResponseStep, options: EncodingOptions) -> Iterator[_Slot]:
     text_units: list[EchoUnit] = []
     results = {unit.part.tool_call_id for unit in step.units if isinstance(unit.part, ToolResultPart)}
     for unit in step.units:
-        if text_units and not (isinstance(unit.part, TextPart) and _continues(text_units[-1], unit)):
+        speaks = isinstance(unit.part, TextPart)
+        if text_units and not (speaks and _continues(text_units[-1], unit)):
             yield _message(text_units, options)
             text_units = []
-        if isinstance(unit.part, TextPart):
+        if speaks:
             text_units.append(unit)
-            continue
-        slot = _PARTS[type(unit.part)](unit.part, unit, options, results)
-        if slot is not None:
+        elif (slot := _PARTS[type(unit.part)](unit.part, unit, options, results)) is not None:
             yield slot
     if text_units:
         yield _message(text_units, options)
@@ -255,7 +254,7 @@ def _unpair(slot: _Slot, options: EncodingOptions) -> None:
     if slot.item.get("type") in _MAY_LOSE_ID:
         slot.item.pop("id", None)
         if slot.item["type"] == MESSAGE:
-            slot.item = _bare_message(slot)
+            slot.item = _bare_message(slot.units)
     elif slot.item.get("id") and not options.stateless and isinstance(slot.units[0].part, ToolResultPart):
         # This item requires its ID.
         slot.item = None
@@ -344,13 +343,12 @@ def _message_id(unit: EchoUnit) -> str | None:
 
 def _message(units: list[EchoUnit], options: EncodingOptions) -> _Slot:
     """Return the message with these texts as its parts."""
-    slot, last = _Slot(units, None), units[-1]
+    last = units[-1]
     identity = _message_id(last)
-    agent = leftovers(last).get("agent")
     if identity is None or last.kinship != "same" or not options.rule.ids:
-        slot.item = _bare_message(slot)
-        return slot
-    slot.item = {
+        return _Slot(units, _bare_message(units))
+    agent = leftovers(last).get("agent")
+    item = {
         "type": MESSAGE,
         "role": "assistant",
         "id": identity,
@@ -359,7 +357,7 @@ def _message(units: list[EchoUnit], options: EncodingOptions) -> _Slot:
         **_phase(last),
         **({"agent": agent} if isinstance(agent, dict) and isinstance(agent.get("agent_name"), str) else {}),
     }
-    return slot
+    return _Slot(units, item)
 
 
 def _spoken(unit: EchoUnit) -> JSONObject:
@@ -374,10 +372,10 @@ def _phase(unit: EchoUnit) -> JSONObject:
     return {"phase": phase} if isinstance(phase, str) else {}
 
 
-def _bare_message(slot: _Slot) -> JSONObject | None:
+def _bare_message(units: Sequence[EchoUnit]) -> JSONObject | None:
     """Return a message without an ID."""
-    text = "".join(getattr(unit.part, "text", "") for unit in slot.units)
-    return {"role": "assistant", "content": text, **_phase(slot.units[0])} if text else None
+    text = "".join(getattr(unit.part, "text", "") for unit in units)
+    return {"role": "assistant", "content": text, **_phase(units[0])} if text else None
 
 
 def _call(part: ToolCallPart, unit: EchoUnit, options: EncodingOptions, results: Set[str]) -> _Slot | None:
