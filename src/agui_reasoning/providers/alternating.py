@@ -200,7 +200,6 @@ class _Alternation:
     """The messages under construction.
 
     Attributes:
-        messages: The messages.
         system: The system texts of the whole request.
         waiting: System texts that stay inside the conversation, where they follow the next user message.
         effort: An effort that changes with the next response.

@@ -168,9 +168,8 @@ def _reasoning(source: JSONObject, path: str, key: str | None) -> list[ChatBlock
     if not (segments or values) and (text := prose(ext.get("content"))):
         segments = _text_segments(text)
         del ext["content"]
-    return [
-        ChatBlock("reasoning", segments, values, item_id or key, item_id, ext or None, ends=True, begins=True)
-    ]
+    key = item_id or key
+    return [ChatBlock("reasoning", segments, values, key, item_id, ext or None, ends=True, begins=True)]
 
 
 def _is_item(source: JSONObject) -> bool:
@@ -247,7 +246,7 @@ class UnitTracker:
         self.spoke = False
         self.text_key = TEXT
         self._stretches = 1
-        self._open: dict[str, Literal["reasoning", "text"]] = {}
+        self._open: dict[str, None] = {}
         self._open_texts: dict[str, None] = {}
         self._known: set[str] = set()
         self._runs: Counter[str] = Counter()
@@ -262,7 +261,7 @@ class UnitTracker:
         # Other reasoning stays open, because the entries of one list may be interleaved.
         closes = self._close(list(self._open_texts))
         self._known.add(key)
-        self._open[key] = "reasoning"
+        self._open[key] = None
         return closes
 
     def text(self, key: str) -> list[Delta]:
@@ -272,8 +271,7 @@ class UnitTracker:
             return []
         closes = self._close([name for name in self._open if name != key])
         self._known.add(key)
-        self._open[key] = "text"
-        self._open_texts[key] = None
+        self._open[key] = self._open_texts[key] = None
         return closes
 
     def break_text(self) -> None:

@@ -413,8 +413,7 @@ class _ChatResponse:
             deltas.append(TextDelta(piece.refusal, key=REFUSAL, ext={"type": REFUSAL}))
         if piece.annotations:
             self._annotations = [*self._annotations, *piece.annotations]
-            ext = {"annotations": self._annotations}
-            deltas.append(TextDelta("", key=self._units.text_key, ext=ext))
+            deltas.append(TextDelta("", key=self._units.text_key, ext={"annotations": self._annotations}))
         return deltas
 
     def _call(self, piece: MessagePiece) -> list[Delta]:

@@ -548,5 +548,5 @@ _CONTENT: Final[PartSpelling] = {"text": _text, "image": _image, "document": _do
 
 
 def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
-    function = {"type": FUNCTION.removesuffix("_call"), "name": name, "description": description}
-    return {**function, "parameters": schema, "strict": False}
+    named = {"type": "function", "name": name, "description": description}
+    return {**named, "parameters": schema, "strict": False}

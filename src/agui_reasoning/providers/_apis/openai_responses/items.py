@@ -176,18 +176,14 @@ def _grow_input(item: OutputItem, text: str, index: int, whole: bool) -> list[De
     return [ToolCallDelta(item.call, "", opening + compact_json(text)[1:-1])]
 
 
-def _part_key(item: OutputItem, index: int) -> str:
-    return f"{item.key}:{index}"
-
-
 _GROWERS: dict[str, Callable[[OutputItem, str, int, bool], list[Delta]]] = {
     "summary": lambda item, text, index, whole: [
         ReasoningDelta(text, key=item.key, channel="summary", index=index)
     ],
     "raw": _grow_raw,
-    "text": lambda item, text, index, whole: [TextDelta(text, key=_part_key(item, index))],
+    "text": lambda item, text, index, whole: [TextDelta(text, key=f"{item.key}:{index}")],
     "refusal": lambda item, text, index, whole: [
-        TextDelta(text, key=_part_key(item, index), ext={"type": "refusal"})
+        TextDelta(text, key=f"{item.key}:{index}", ext={"type": "refusal"})
     ],
     "arguments": lambda item, text, index, whole: [ToolCallDelta(item.call, "", text)],
     "input": _grow_input,
@@ -276,10 +272,10 @@ def _end_message(item: OutputItem, parts: list[tuple[int, str, JSONObject]], sta
     numbers = heard if len(heard) == len(parts) else [number for number, _, _ in parts]
     deltas: list[Delta] = []
     for number, (_, text, ext) in zip(numbers, parts, strict=True):
-        key = _part_key(item, number)
+        key = f"{item.key}:{number}"
         deltas += [TextDelta("" if heard else text, key=key, ext=ext or None), CloseDelta(key=key)]
     # A message is cut at its end, so the parts before the last one are complete.
-    return [*deltas[:-1], CloseDelta(key=_part_key(item, numbers[-1]), status=status)]
+    return [*deltas[:-1], CloseDelta(key=f"{item.key}:{numbers[-1]}", status=status)]
 
 
 def _part_ext(source: JSONObject, part: JSONObject) -> JSONObject:
