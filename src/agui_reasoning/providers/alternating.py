@@ -169,7 +169,7 @@ def alternate(
     Returns:
         The messages, and the system texts of the whole request.
     """
-    written = _Alternation(options, style)
+    written = _Alternation(options, style, [options.system] if options.system else [])
     for item in conversation:
         if isinstance(item, ResponseStep):
             written.effort = ("" if item.on_server else item.effort) or written.effort
@@ -200,7 +200,6 @@ class _Alternation:
     """The messages under construction.
 
     Attributes:
-        messages: The messages.
         system: The system texts of the whole request.
         waiting: System texts that stay inside the conversation, where they follow the next user message.
         effort: An effort that changes with the next response.
@@ -209,14 +208,11 @@ class _Alternation:
 
     options: EncodingOptions
     style: BlockStyle
+    system: list[str]
     messages: list[JSONObject] = field(default_factory=list)
-    system: list[str] = field(init=False)
     waiting: list[str] = field(default_factory=list)
     effort: str = ""
     turns: int = 0
-
-    def __post_init__(self) -> None:
-        self.system = [self.options.system] if self.options.system else []
 
     def respond(self, blocks: Sequence[JSONObject], results: Sequence[JSONObject]) -> None:
         """Add a response and the results of its calls."""

@@ -37,7 +37,6 @@ Signing: TypeAlias = Literal["key", "aws-sigv4", "google"]
 Sign: TypeAlias = Mapping[str, type | re.Pattern[str]]
 """Fields of a payload, each with its JSON type, or for a string with the pattern of the whole value."""
 
-_BEFORE_SLASH: Final = re.compile(r"^([^/]*)/")
 _LETTERS: Final = ascii_letters + digits
 _ANYTHING: Final = re.compile(r".", re.DOTALL)
 
@@ -230,7 +229,7 @@ class ProviderAPI:
     stores: bool = False
     previous_id: str = "previous_response_id"
     threads: bool = False
-    model_vendor: re.Pattern[str] = _BEFORE_SLASH
+    model_vendor: re.Pattern[str] = re.compile(r"^([^/]*)/")
     http_of: Mapping[str, HTTPEndpoint] = field(default_factory=dict)
     http_body: str | None = None
     upstream: str | None = None

@@ -109,6 +109,10 @@ class Decoder(ABC):
         self._flaw: str | None = None
         self.more: Continued | None = None
         self._misfits = 0
+        self._clear()
+
+    def _clear(self) -> None:  # noqa: B027
+        """Forget everything of a response; a new decoder begins with it."""
 
     def use_account(self, account: str | None) -> None:
         """Name the account in the origins of responses; see `Origin`."""
@@ -336,13 +340,7 @@ class Decoder(ABC):
         error = data.get("error")
         fields = error if isinstance(error, dict) else data
         words = error if isinstance(error, str) else fields.get("message")
-        code, kind = fields.get("code"), fields.get("type")
-        return ProviderError(
-            provider_code=None if code is None else str(code),
-            provider_type=kind if isinstance(kind, str) else None,
-            provider_message=str(words or ""),
-            deltas=(*held, CloseDelta(status="incomplete")),
-        )
+        return provider_error(fields, str(words or ""), held)
 
     def _counts_of(
         self,
@@ -375,6 +373,17 @@ class Decoder(ABC):
             provider=self.provider,
             deltas=deltas,
         )
+
+
+def provider_error(fields: JSONObject, words: str, deltas: Sequence[Delta]) -> ProviderError:
+    """Build the error of a provider from its code and type; what is open is incomplete."""
+    code, kind = fields.get("code"), fields.get("type")
+    return ProviderError(
+        provider_code=None if code is None else str(code),
+        provider_type=kind if isinstance(kind, str) else None,
+        provider_message=words,
+        deltas=(*deltas, CloseDelta(status="incomplete")),
+    )
 
 
 def _loaded(text: str | bytes) -> Any:

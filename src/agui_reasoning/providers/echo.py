@@ -51,9 +51,8 @@ __all__ = [
 @cache
 def rules() -> tuple[EchoRule, ...]:
     """Return all rows, by API ID and in order of precedence."""
-    return tuple(
-        EchoRule.model_validate({"api": api, **row}) for api in listed_ids() for row in rule_rows(api)
-    )
+    found = ({"api": api, **row} for api in listed_ids() for row in rule_rows(api))
+    return tuple(map(EchoRule.model_validate, found))
 
 
 @cache
@@ -248,17 +247,13 @@ def betas(target: Origin) -> Mapping[BetaUse, Beta]:
 
 def betas_of(body: Mapping[str, Any]) -> list[BetaUse]:
     """Return what a body of Anthropic Messages contains that requires a beta feature."""
-    return list(dict.fromkeys(_uses(body)))
-
-
-def _uses(body: Mapping[str, Any]) -> Iterator[BetaUse]:
-    if body.get("thread"):
-        yield "thread"
+    uses: dict[BetaUse, None] = {"thread": None} if body.get("thread") else {}
     for message in body.get("messages", ()):
         blocks = message.get("content")
         for block in blocks if isinstance(blocks, list) else ():
             kind = block.get("type")
             if kind == "fallback":
-                yield "fallback"
+                uses["fallback"] = None
             elif kind == "compaction":
-                yield "signed_compaction" if block.get("signature") else "compaction"
+                uses["signed_compaction" if block.get("signature") else "compaction"] = None
+    return list(uses)

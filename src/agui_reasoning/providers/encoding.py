@@ -83,6 +83,9 @@ RESULT: Final = "tool result"
 UNREADABLE: Final = "(An attachment was left out: this model cannot read it.)"
 """The user's words if nothing of a message can be sent."""
 
+PARAGRAPH: Final = "\n\n"
+"""What separates the texts of several units in one string."""
+
 PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """The media types of images that most APIs accept."""
 
@@ -291,16 +294,8 @@ Encoder: TypeAlias = Callable[["Sequence[ResponseStep | PlainMessage]", Encoding
 
 INTERNAL = frozenset(
     {
-        "explicit_empty",
-        "native_id",
-        "field",
-        "tag",
-        "details",
-        "signature_field",
-        "extra_content",
-        "summary_parts",
-        "content_parts",
-        "content_types",
+        *("explicit_empty", "native_id", "field", "tag", "details", "signature_field", "extra_content"),
+        *("summary_parts", "content_parts", "content_types"),
     }
 )
 """Names in ``ext`` that decoders use for notes, unlike the provider's own fields."""

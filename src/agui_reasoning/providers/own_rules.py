@@ -48,16 +48,12 @@ def own_rules(policy: OwnRules = ()) -> tuple[EchoRule, ...]:
         name = f"the policy file {str(policy)!r}"
         rules = _read(Path(policy), name)
     else:
-        rules, name = _checked(policy), "the policy"
+        rules, name = tuple(policy), "the policy"
+        strangers = [type(rule).__name__ for rule in rules if not isinstance(rule, EchoRule)]
+        _reject(name, [f"{stranger} is not an EchoRule" for stranger in dict.fromkeys(strangers)])
     faults = [fault for number, rule in enumerate(rules, 1) for fault in _misfits(rule, number)]
     _reject(name, faults)
     return rules
-
-
-def _checked(policy: Sequence[EchoRule]) -> tuple[EchoRule, ...]:
-    strangers = [type(rule).__name__ for rule in policy if not isinstance(rule, EchoRule)]
-    _reject("the policy", [f"{name} is not an EchoRule" for name in dict.fromkeys(strangers)])
-    return tuple(policy)
 
 
 def _read(path: Path, name: str) -> tuple[EchoRule, ...]:
@@ -105,8 +101,8 @@ def _described(error: ValidationError) -> Iterator[str]:
 def _misfits(rule: EchoRule, number: int) -> Iterator[str]:
     """Describe the fields of a row that its API does not have."""
     known = provider_api(rule.api).echo_fields
-    columns = {"field": rule.field, "forbidden": rule.forbidden}
-    for column, name in ((column, name) for column, names in columns.items() for name in names):
+    columns = [("field", name) for name in rule.field] + [("forbidden", name) for name in rule.forbidden]
+    for column, name in columns:
         if known and name not in known:
             yield f"row {number}, `{column}`: {name!r} does not exist in {rule.api}; use {' or '.join(known)}"
 

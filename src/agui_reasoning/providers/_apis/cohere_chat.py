@@ -28,7 +28,7 @@ from agui_reasoning.deltas import (
 from agui_reasoning.parts import ReasoningPart, TextPart
 from agui_reasoning.providers.base import Decoder, is_error
 from agui_reasoning.providers.encoding import (
-    EchoUnit,
+    PARAGRAPH,
     EncodingOptions,
     PartSpelling,
     PreparedConversation,
@@ -36,6 +36,7 @@ from agui_reasoning.providers.encoding import (
     chat_body,
     function_call,
     image_url,
+    reasoning_units,
     typed_text,
 )
 from agui_reasoning.providers.payload import BLANK, JSONObject, Members, Shape, Whole, read, read_call, shape
@@ -108,11 +109,7 @@ class CohereChatDecoder(Decoder):
     payload = _CohereEvent
     response = _CohereResponse
 
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._reset()
-
-    def _reset(self) -> None:
+    def _clear(self) -> None:
         self._last: str | None = None
         self._kinds: dict[int, str] = {}
         self._natives: dict[int, JSONObject] = {}
@@ -120,31 +117,32 @@ class CohereChatDecoder(Decoder):
         self._citations: dict[tuple[str, str], list[JSONObject]] = {}
 
     def _decode(self, payload: _CohereEvent, raw: JSONObject) -> list[Delta]:
-        handler = _EVENTS.get(payload.type or "")
+        member, handler = _EVENTS.get(payload.type or "", ("", None))
         if payload.error or handler is None:
             return self._refuse(raw)
         if payload.type == _START:
-            self._reset()
+            self._clear()
         begun = [] if self._running and payload.type != _START else self._start(payload.id)
         index = payload.index or 0
-        deltas = handler(self, index, payload.delta or _CohereResponse())
+        delta = payload.delta or _CohereResponse()
+        deltas = handler(self, index, getattr(delta.message, member, None) if member else delta)
         self._running = payload.type != _END
-        if handler is _EVENTS["content-delta"] and deltas and not begun:
+        if payload.type == "content-delta" and deltas and not begun:
             name = "thinking" if isinstance(deltas[0], ReasoningDelta) else "text"
             self._continue(_more(name, index), _TEXTS[name], raw, deltas)
         return [*begun, *deltas]
 
     def _whole(self, response: _CohereResponse, raw: JSONObject) -> list[Delta]:
         self._refuse(raw)
-        self._reset()
+        self._clear()
         message = response.message or _CohereMessage()
-        deltas = [*self._start(response.id), *self._plan(self._prose(message.tool_plan, PLAN))]
+        deltas = [*self._start(response.id), *self._plan(0, message.tool_plan)]
         for index, block in enumerate(_listed(message.content)):
-            deltas += [*self._open(index, block), *self._content_end(index, response)]
+            deltas += [*self._open(index, block), *self._content_end(index, block)]
         for index, call in enumerate(_listed(message.tool_calls)):
-            deltas += [*self._begin_call(index, call), *self._call_end(index, response)]
+            deltas += [*self._begin_call(index, call), *self._call_end(index, call)]
         for citation in _listed(message.citations):
-            self._cite(citation)
+            self._cite(0, citation)
         return [*deltas, *self._finish(0, response)]
 
     def _refuse(self, data: JSONObject) -> list[Delta]:
@@ -156,15 +154,10 @@ class CohereChatDecoder(Decoder):
     def _start(self, response_id: str | None) -> list[Delta]:
         return [ResponseStart(self._origin_of(self.model), id=response_id or None)]
 
-    # -- events
+    # -- events, of which each method takes the member that it is about
 
-    def _nothing(self, index: int, event: _CohereResponse) -> list[Delta]:
-        return []
-
-    def _content_start(self, index: int, event: _CohereResponse) -> list[Delta]:
-        return self._open(index, _one(_added(event).content))
-
-    def _open(self, index: int, block: JSONObject) -> list[Delta]:
+    def _open(self, index: int, value: Any) -> list[Delta]:
+        block = _one(value)
         piece: _CohereBlock = read(block, _CohereBlock, f"{_MESSAGE}/content")
         kind = piece.type or next((name for name in _BLOCKS if name in block), "")
         self._kinds[index] = kind
@@ -173,8 +166,8 @@ class CohereChatDecoder(Decoder):
             return []
         return self._grow(index, piece)
 
-    def _content_delta(self, index: int, event: _CohereResponse) -> list[Delta]:
-        return self._grow(index, read(_one(_added(event).content), _CohereBlock, f"{_MESSAGE}/content"))
+    def _content_delta(self, index: int, value: Any) -> list[Delta]:
+        return self._grow(index, read(_one(value), _CohereBlock, f"{_MESSAGE}/content"))
 
     def _grow(self, index: int, piece: _CohereBlock) -> list[Delta]:
         """Add the text of a delta; the name of its field tells its kind, unless the block is a thought."""
@@ -190,55 +183,48 @@ class CohereChatDecoder(Decoder):
             self._last = key
         return deltas
 
-    def _content_end(self, index: int, event: _CohereResponse) -> list[Delta]:
+    def _content_end(self, index: int, value: Any) -> list[Delta]:
         native = self._natives.pop(index, None)
         if native is not None:
             self._last = None
             return [NativeDelta(f"cohere.{self._kinds[index] or 'content'}", native)]
         return [CloseDelta(key=str(index))]
 
-    def _plan_delta(self, index: int, event: _CohereResponse) -> list[Delta]:
-        return self._plan(self._prose(_added(event).tool_plan, PLAN))
-
-    def _plan(self, text: str) -> list[Delta]:
+    def _plan(self, index: int, value: Any) -> list[Delta]:
+        text = self._prose(value, PLAN)
         if not text:
             return []
         ext = None if self._last == PLAN else {"field": PLAN}
         self._last = PLAN
         return [ReasoningDelta(text, key=PLAN, ext=ext)]
 
-    def _call_start(self, index: int, event: _CohereResponse) -> list[Delta]:
-        return self._begin_call(index, _one(_added(event).tool_calls))
-
-    def _begin_call(self, index: int, source: JSONObject) -> list[Delta]:
-        call = read_call(source, f"{_MESSAGE}/tool_calls", default="")
+    def _begin_call(self, index: int, value: Any) -> list[Delta]:
+        call = read_call(_one(value), f"{_MESSAGE}/tool_calls", default="")
         self._calls[index] = self._last = call.id
         # The plan ends before the calls.
         return [CloseDelta(key=PLAN), ToolCallDelta(call.id, call.name, call.arguments, ext=call.ext)]
 
-    def _call_delta(self, index: int, event: _CohereResponse) -> list[Delta]:
-        call = read_call(_one(_added(event).tool_calls), f"{_MESSAGE}/tool_calls", default="")
+    def _call_delta(self, index: int, value: Any) -> list[Delta]:
+        call = read_call(_one(value), f"{_MESSAGE}/tool_calls", default="")
         call_id = self._calls.get(index)
         return [ToolCallDelta(call_id, "", call.arguments)] if call_id is not None and call.arguments else []
 
-    def _call_end(self, index: int, event: _CohereResponse) -> list[Delta]:
+    def _call_end(self, index: int, value: Any) -> list[Delta]:
         call_id = self._calls.get(index)
         return [] if call_id is None else [CloseDelta(key=call_id)]
 
-    def _citation_start(self, index: int, event: _CohereResponse) -> list[Delta]:
-        self._cite(_one(_added(event).citations))
-        return []
-
-    # -- the end
-
-    def _cite(self, citation: JSONObject) -> None:
+    def _cite(self, index: int, value: Any) -> list[Delta]:
         """Store a citation; the citations of each block are returned when the message ends."""
+        citation = _one(value)
         cited: _Citation = read(citation, _Citation, f"{_MESSAGE}/citations")
         texts = [number for number, held in self._kinds.items() if held == "text"]
         place = cited.content_index if cited.content_index is not None else max(texts, default=0)
         kind = "thought" if cited.type == _THOUGHT else "text"
         slot = ("plan", PLAN) if cited.type == _OF_PLAN else (kind, str(place))
         self._citations.setdefault(slot, []).append(citation)
+        return []
+
+    # -- the end
 
     def _finish(self, index: int, response: _CohereResponse) -> list[Delta]:
         reason = response.finish_reason or None
@@ -249,7 +235,7 @@ class CohereChatDecoder(Decoder):
             deltas.append(of_text if kind == "text" else ReasoningDelta(key=key, ext=ext))
         deltas += self._count(response.usage or _CohereUsage())
         self._running, last = False, self._last
-        self._reset()
+        self._clear()
         if reason == _FAILED or response.error:
             error = self._refusal({"type": response.type or _FAILED, "error": response.error})
             error.deltas = (*deltas, *error.deltas)
@@ -261,20 +247,11 @@ class CohereChatDecoder(Decoder):
     def _count(self, usage: _CohereUsage) -> list[Delta]:
         """Read the token counts, which exceed the billed ones."""
         tokens = usage.tokens or _CohereTokens()
-        return self._counts_of(
-            tokens.input_tokens,
-            tokens.output_tokens,
-            reasoning=tokens.reasoning_tokens,
-            cached=usage.cached_tokens,
-        )
+        asked, written, reasoning = tokens.input_tokens, tokens.output_tokens, tokens.reasoning_tokens
+        return self._counts_of(asked, written, reasoning=reasoning, cached=usage.cached_tokens)
 
 
-def _added(event: _CohereResponse) -> _CohereMessage:
-    """Return what an event adds to the message."""
-    return event.message or _CohereMessage()
-
-
-def _one(value: JSONObject | list[JSONObject] | None) -> JSONObject:
+def _one(value: Any) -> JSONObject:
     return value if isinstance(value, dict) else {}
 
 
@@ -287,18 +264,19 @@ _END: Final = "message-end"
 _MESSAGE: Final = "/delta/message"
 _BLOCKS: Final = ("thinking", "text")
 
-_EVENTS: Final[dict[str, Callable[[CohereChatDecoder, int, _CohereResponse], list[Delta]]]] = {
-    _START: CohereChatDecoder._nothing,
-    "content-start": CohereChatDecoder._content_start,
-    "content-delta": CohereChatDecoder._content_delta,
-    "content-end": CohereChatDecoder._content_end,
-    "tool-plan-delta": CohereChatDecoder._plan_delta,
-    "tool-call-start": CohereChatDecoder._call_start,
-    "tool-call-delta": CohereChatDecoder._call_delta,
-    "tool-call-end": CohereChatDecoder._call_end,
-    "citation-start": CohereChatDecoder._citation_start,
-    _END: CohereChatDecoder._finish,
+_EVENTS: Final[dict[str, tuple[str, Callable[[CohereChatDecoder, int, Any], list[Delta]]]]] = {
+    _START: ("", lambda decoder, index, delta: []),
+    "content-start": ("content", CohereChatDecoder._open),
+    "content-delta": ("content", CohereChatDecoder._content_delta),
+    "content-end": ("content", CohereChatDecoder._content_end),
+    "tool-plan-delta": (PLAN, CohereChatDecoder._plan),
+    "tool-call-start": ("tool_calls", CohereChatDecoder._begin_call),
+    "tool-call-delta": ("tool_calls", CohereChatDecoder._call_delta),
+    "tool-call-end": ("tool_calls", CohereChatDecoder._call_end),
+    "citation-start": ("citations", CohereChatDecoder._cite),
+    _END: ("", CohereChatDecoder._finish),
 }
+"""Each event's member of the message, and its method; without a member, it is given the whole delta."""
 
 
 @cache
@@ -307,22 +285,14 @@ def _more(name: str, index: int) -> Shape:
     content = {"type": str | None, "thinking": BLANK, "text": BLANK, name: str}
     place: Any = Literal[index] if index else Literal[0] | None
     delta = {"message": {"content": content}}
-    members = {
-        "type": Literal["content-delta"],
-        "index": place,
-        "delta": delta,
-        "error": None,
-        "object": None,
-    }
-    return shape(members, _CohereEvent)
+    members = {"type": Literal["content-delta"], "index": place, "delta": delta}
+    return shape({**members, "error": None, "object": None}, _CohereEvent)
 
 
 _TEXTS: Final = {name: attrgetter(f"delta.message.content.{name}") for name in _BLOCKS}
 
 
 # -- requests
-
-PARAGRAPH: Final = "\n\n"
 
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
@@ -336,52 +306,33 @@ def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]
     if not (texts or step.answers):
         options.report.drop_step(step)
         return []
-    if step.answers:
-        return [_calling(step, texts, options)]
-    blocks = _thinking(step, options)
-    if not blocks:
-        return [{"role": "assistant", "content": "".join(texts)}]
-    return [{"role": "assistant", "content": [*blocks, {"type": "text", "text": "".join(texts)}]}]
-
-
-def _calling(step: ResponseStep, texts: list[str], options: EncodingOptions) -> JSONObject:
     message: JSONObject = {"role": "assistant"}
-    if blocks := _thinking(step, options):
+    blocks: list[JSONObject] = [
+        {"type": "thinking", "thinking": text} for text in _thoughts(step, options, "blocks")
+    ]
+    if not step.answers:
+        text = "".join(texts)
+        message["content"] = [*blocks, {"type": "text", "text": text}] if blocks else text
+        return [message]
+    if blocks:
         message["content"] = blocks
-    if planned := [*_plans(step, options), *texts]:
+    if planned := [*_thoughts(step, options, PLAN), *texts]:
         message[PLAN] = PARAGRAPH.join(planned)
     message["tool_calls"] = [function_call(answer.unit) for answer in step.answers]
-    return message
+    return [message]
 
 
-def _thinking(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
-    blocks: list[JSONObject] = []
-    for unit in _thoughts(step):
-        if not _is_plan(unit) and "blocks" in options.rule.field:
-            blocks.append({"type": "thinking", "thinking": _text(unit)})
-            options.report.echo(unit)
-    return blocks
-
-
-def _plans(step: ResponseStep, options: EncodingOptions) -> list[str]:
-    if PLAN not in options.rule.field:
-        return []
-    plans = [unit for unit in _thoughts(step) if _is_plan(unit)]
-    for unit in plans:
-        options.report.echo(unit)
-    return [_text(unit) for unit in plans]
-
-
-def _thoughts(step: ResponseStep) -> list[EchoUnit]:
-    return [unit for unit in step.units if not unit.refused and _text(unit)]
-
-
-def _text(unit: EchoUnit) -> str:
-    return unit.part.text if isinstance(unit.part, ReasoningPart) else ""
-
-
-def _is_plan(unit: EchoUnit) -> bool:
-    return isinstance(unit.part, ReasoningPart) and (unit.part.ext or {}).get("field") == PLAN
+def _thoughts(step: ResponseStep, options: EncodingOptions, field: str) -> list[str]:
+    """Return the texts of the plans, or of the other reasoning, if they are sent in a field."""
+    texts: list[str] = []
+    for unit in reasoning_units(step) if field in options.rule.field else ():
+        part = unit.part
+        if isinstance(part, ReasoningPart) and part.text:
+            is_plan = (part.ext or {}).get("field") == PLAN
+            if is_plan == (field == PLAN):
+                options.report.echo(unit)
+                texts.append(part.text)
+    return texts
 
 
 _CONTENT: Final[PartSpelling] = {"text": typed_text, "image": image_url}

@@ -10,7 +10,7 @@ directly after tool messages, and requests that end with the model's message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final, Literal
 
 from agui_reasoning.deltas import (
@@ -84,13 +84,10 @@ class MistralChatDecoder(Decoder):
     vendor: ClassVar[str | None] = "mistral"
     splits_tags = True
     payload = response = Chunk
-
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._reason: str | None = None
-        self._call: str | None = None
-        self._asides: list[JSONObject] = []
-        self._inline: InlineThought | None = None
+    _reason: str | None = None
+    _call: str | None = None
+    _asides: Sequence[JSONObject] = ()
+    _inline: InlineThought | None = None
 
     def _unwrapped(self, payload: Any) -> Any:
         # The events of the SDK contain it in `data`.
@@ -139,7 +136,7 @@ class MistralChatDecoder(Decoder):
         return [*deltas, counts]
 
     def _start(self, chunk: Chunk) -> list[Delta]:
-        self._running, self._reason, self._call, self._asides = True, None, None, []
+        self._running, self._reason, self._call, self._asides = True, None, None, ()
         # Before the API had thinking chunks, Magistral wrote its thinking between tags.
         self._inline = InlineThought(
             tags=self.tagging.tags, starts_in_reasoning=self.tagging.starts_in_reasoning
@@ -164,8 +161,7 @@ class MistralChatDecoder(Decoder):
         return deltas
 
     def _piece(self, chunk: JSONObject) -> list[Delta]:
-        reader = _CHUNKS.get(string(chunk, "type", "/content"))
-        return self._native(chunk) if reader is None else reader(self, chunk)
+        return _CHUNKS.get(string(chunk, "type", "/content"), MistralChatDecoder._native)(self, chunk)
 
     def _native(self, chunk: JSONObject) -> list[Delta]:
         self._call = None
@@ -193,16 +189,13 @@ class MistralChatDecoder(Decoder):
         if signature or deltas:
             self._call = None
         if signature:
-            self._asides = []
+            self._asides = ()
         return [*self._flush(), *deltas] if deltas else []
-
-    def _text(self, chunk: JSONObject) -> list[Delta]:
-        return self._say(string(chunk, "text", "/content"))
 
     def _say(self, text: str) -> list[Delta]:
         if not text:
             return []
-        self._call, self._asides = None, []
+        self._call, self._asides = None, ()
         return self._inline.feed(text) if self._inline else [TextDelta(text)]
 
     def _call_piece(self, call: Call) -> list[Delta]:
@@ -211,7 +204,7 @@ class MistralChatDecoder(Decoder):
         if self._call is not None and (not call.name or call_id == self._call != ""):
             return [ToolCallDelta(self._call, "", call.arguments)]
         ended: list[Delta] = [] if self._call is None else [CloseDelta(key=self._call)]
-        self._call, self._asides = call_id, []
+        self._call, self._asides = call_id, ()
         return [*self._flush(), *ended, ToolCallDelta(call_id, call.name, call.arguments, ext=call.ext)]
 
 
@@ -233,7 +226,7 @@ def _is_thought(chunk: JSONObject, others: list[Any], *, listed: bool) -> bool:
 _CHUNKS: Final[dict[str, Callable[[MistralChatDecoder, JSONObject], list[Delta]]]] = {
     "thinking": MistralChatDecoder._think,
     "reasoning": MistralChatDecoder._think,
-    "text": MistralChatDecoder._text,
+    "text": lambda decoder, chunk: decoder._say(string(chunk, "text", "/content")),
 }
 
 
@@ -314,17 +307,13 @@ def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]
     for unit, _ in written:
         if not isinstance(unit.part, TextPart):
             options.report.echo(unit)
-    message: JSONObject = {"role": "assistant", "content": _content([chunk for _, chunk in written])}
+    message: JSONObject = {"role": "assistant", "content": [chunk for _, chunk in written]}
+    if all(chunk.get("type") == "text" for _, chunk in written):
+        # As the API does.
+        message["content"] = "".join(chunk["text"] for _, chunk in written)
     if step.answers:
         message["tool_calls"] = [function_call(answer.unit) for answer in step.answers]
     return [message]
-
-
-def _content(chunks: list[JSONObject]) -> str | list[JSONObject]:
-    """Return content as a string if possible, as the API does."""
-    if all(chunk.get("type") == "text" for chunk in chunks):
-        return "".join(chunk["text"] for chunk in chunks)
-    return chunks
 
 
 def _reasoning(unit: EchoUnit, part: ReasoningPart) -> JSONObject | None:

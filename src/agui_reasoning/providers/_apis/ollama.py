@@ -27,12 +27,11 @@ from agui_reasoning.deltas import (
 from agui_reasoning.parts import ReasoningPart, Status, TextPart
 from agui_reasoning.providers.base import Decoder
 from agui_reasoning.providers.encoding import (
+    PARAGRAPH,
     PICTURES,
     UNREADABLE,
     CallAnswer,
-    EchoReport,
     EncodingOptions,
-    MessageContent,
     PlainMessage,
     PreparedConversation,
     ResponseStep,
@@ -91,11 +90,7 @@ class OllamaDecoder(Decoder):
     splits_tags = True
     payload = response = _OllamaLine
 
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._reset()
-
-    def _reset(self) -> None:
+    def _clear(self) -> None:
         self._open: str | None = None
         self._last: str | None = None
         # Models whose template Ollama does not know have their thinking between tags.
@@ -138,7 +133,7 @@ class OllamaDecoder(Decoder):
 
     def _start(self, model: str | None) -> list[Delta]:
         self._running = True
-        self._reset()
+        self._clear()
         return [ResponseStart(self._origin_of(model or self.model))]
 
     # -- the message
@@ -209,8 +204,6 @@ _MORE: Final[dict[type, tuple[Shape, Callable[[Any], str]]]] = {
 
 # -- requests
 
-PARAGRAPH: Final = "\n\n"
-
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages``, and ``tools`` if there are any."""
@@ -223,24 +216,20 @@ def _assistant(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]
     if not (text or step.answers):
         options.report.drop_step(step)
         return []
-    message: JSONObject = {"role": "assistant", "content": text, **_thinking(step, options.report)}
-    if step.answers:
-        message["tool_calls"] = [_call(answer) for answer in step.answers]
-    return [message]
-
-
-def _thinking(step: ResponseStep, report: EchoReport) -> JSONObject:
+    message: JSONObject = {"role": "assistant", "content": text}
     thoughts: list[str] = []
     for unit in reasoning_units(step):
         if isinstance(unit.part, ReasoningPart) and unit.part.segments:
             thoughts.append(unit.part.text)
-            report.echo(unit)
-    return {"thinking": PARAGRAPH.join(thoughts)} if thoughts else {}
-
-
-def _call(answer: CallAnswer) -> JSONObject:
-    function = {"name": answer.call.name, "arguments": as_object(answer.call)}
-    return {"id": answer.call_id, "function": function}
+            options.report.echo(unit)
+    if thoughts:
+        message["thinking"] = PARAGRAPH.join(thoughts)
+    if step.answers:
+        message["tool_calls"] = [
+            {"id": one.call_id, "function": {"name": one.call.name, "arguments": as_object(one.call)}}
+            for one in step.answers
+        ]
+    return [message]
 
 
 def _result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:
@@ -248,21 +237,17 @@ def _result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:
 
 
 def _plain_message(message: PlainMessage, options: EncodingOptions) -> JSONObject:
-    if isinstance(message, UserMessage):
-        return {"role": "user", **_user(message.content, options.report)}
-    return {"role": "system", "content": message.content}
-
-
-def _user(content: MessageContent, report: EchoReport) -> JSONObject:
     """Write text and images; servers accept only the data of images."""
-    if isinstance(content, str):
-        return {"content": content}
+    content = message.content
+    if not isinstance(message, UserMessage) or isinstance(content, str):
+        role = "user" if isinstance(message, UserMessage) else "system"
+        return {"role": role, "content": content}
     images = [source_of(part)[1] for part in content if _is_image(part)]
     others = [part for part in content if not _is_image(part)]
-    text = text_of(others, report, "user message")
-    if not images and all(part.type != "text" for part in others):
-        return {"content": UNREADABLE}
-    return {"content": text, **({"images": images} if images else {})}
+    text = text_of(others, options.report, "user message")
+    if images:
+        return {"role": "user", "content": text, "images": images}
+    return {"role": "user", "content": text if any(part.type == "text" for part in others) else UNREADABLE}
 
 
 def _is_image(part: Any) -> bool:

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
@@ -41,11 +41,8 @@ class ChatBlock(Struct, frozen=True, gc=False):
 
     Attributes:
         kind: The kind of block; ``"native"`` has only a payload.
-        segments: Its text.
-        values: Its opaque values.
         key: The provider's number of the block; ``None`` if it sends none.
         item_id: The provider's ID of the block.
-        ext: Other fields.
         ends: Whether it is complete.
         begins: Whether it starts a new block in any case.
         payload: The verbatim block, if it is native.
@@ -70,28 +67,24 @@ class ChatBlock(Struct, frozen=True, gc=False):
 
 
 def read_block(source: JSONObject, path: str, key: str | None = None) -> list[ChatBlock]:
-    """Read one block of a list; reasoning that cannot be read becomes an unread block.
+    """Read one block of a list; reasoning, which no standard defines, is unread if it cannot be read.
 
     Raises:
         DecodeError: Another block has a field of the wrong type.
     """
     kind = string(source, "type", path)
-    if kind not in _REASONING:
-        return _BLOCKS.get(kind, _native)(source, path, key)
     try:
-        return _BLOCKS[kind](source, path, key)
+        return _BLOCKS.get(kind, _native)(source, path, key)
     except DecodeError:
+        if kind == "text":
+            raise
         return [_unread(source)]
 
 
 def read_listed(source: Any, field: str, path: str, position: int) -> list[ChatBlock]:
     """Read an entry of a list that no standard defines; one that cannot be read is kept as it is.
 
-    Args:
-        source: The entry: a block, or where text is usual also only its text.
-        field: The field with the list.
-        path: The path of the entry.
-        position: Its position.
+    It is a block, or where text is usual also only its text.
     """
     read = _LISTS.get(field)
     if isinstance(source, str) and read is None:
@@ -175,9 +168,8 @@ def _reasoning(source: JSONObject, path: str, key: str | None) -> list[ChatBlock
     if not (segments or values) and (text := prose(ext.get("content"))):
         segments = _text_segments(text)
         del ext["content"]
-    return [
-        ChatBlock("reasoning", segments, values, item_id or key, item_id, ext or None, ends=True, begins=True)
-    ]
+    key = item_id or key
+    return [ChatBlock("reasoning", segments, values, key, item_id, ext or None, ends=True, begins=True)]
 
 
 def _is_item(source: JSONObject) -> bool:
@@ -210,9 +202,6 @@ _BLOCKS: dict[str, Callable[[JSONObject, str, str | None], list[ChatBlock]]] = {
     "text": _text,
 }
 
-_REASONING = frozenset({"thinking", "redacted_thinking", "reasoning"})
-"""The types of blocks that no standard of Chat Completions defines."""
-
 _FRAGMENTS = {"thinking": "thinking", "signature": "thinking", "data": "redacted_thinking", "text": "text"}
 """The type of a fragment without one, by its field."""
 
@@ -233,14 +222,6 @@ FLAT = "reasoning"
 
 TEXT = "text"
 """The key of the answer."""
-
-
-@dataclass(slots=True)
-class _BlockRun:
-    """A run of reasoning fragments in one field; a signature or text ends it."""
-
-    number: int = 0
-    open: bool = False
 
 
 class UnitTracker:
@@ -265,10 +246,11 @@ class UnitTracker:
         self.spoke = False
         self.text_key = TEXT
         self._stretches = 1
-        self._open: dict[str, Literal["reasoning", "text"]] = {}
+        self._open: dict[str, None] = {}
         self._open_texts: dict[str, None] = {}
         self._known: set[str] = set()
-        self._runs: dict[str, _BlockRun] = {}
+        self._runs: Counter[str] = Counter()
+        self._open_runs: set[str] = set()
         self._joined: set[str] = set()
 
     def reasoning(self, key: str, *, grows: bool = True) -> list[Delta]:
@@ -279,7 +261,7 @@ class UnitTracker:
         # Other reasoning stays open, because the entries of one list may be interleaved.
         closes = self._close(list(self._open_texts))
         self._known.add(key)
-        self._open[key] = "reasoning"
+        self._open[key] = None
         return closes
 
     def text(self, key: str) -> list[Delta]:
@@ -289,8 +271,7 @@ class UnitTracker:
             return []
         closes = self._close([name for name in self._open if name != key])
         self._known.add(key)
-        self._open[key] = "text"
-        self._open_texts[key] = None
+        self._open[key] = self._open_texts[key] = None
         return closes
 
     def break_text(self) -> None:
@@ -318,21 +299,14 @@ class UnitTracker:
 
     def end_run(self, source: str) -> None:
         """Note text in a list: reasoning that follows it there is another unit."""
-        if source in self._runs:
-            self._runs[source].open = False
+        self._open_runs.discard(source)
 
     def block(self, source: str, block: ChatBlock, text: str, *, flat: bool, whole: bool) -> list[Delta]:
-        """Add a block of reasoning.
+        """Add a block of reasoning, which is in the field ``source``, and whose new part is ``text``.
 
-        Args:
-            source: The field that contains the block.
-            block: The block.
-            text: The part of its reasoning that is new.
-            flat: Whether there is reasoning in a plain string.
-            whole: Whether the block is complete, not a fragment.
+        ``flat`` tells whether there is reasoning in a plain string, ``whole`` whether the block is complete.
         """
-        run = self._runs.get(source)
-        goes_on = bool(block.ends or block.ext) and run is not None and run.open
+        goes_on = bool(block.ends or block.ext) and source in self._open_runs
         if not (text or block.values or block.item_id or goes_on):
             return []
         joins = flat and not text and self._joins_flat(source, block)
@@ -340,15 +314,24 @@ class UnitTracker:
         if source == "content":
             self.break_text()
         segments = block.segments if text == block.text else (Segment("text", 0, text),)
-        deltas = [*self.reasoning(key, grows=bool(text)), *_speak(block, segments if text else (), key)]
+        if not text:
+            segments = (Segment("text", 0, ""),) if block.item_id or block.ext else ()
+        deltas = self.reasoning(key, grows=bool(text))
+        item_id, ext = block.item_id, block.ext  # the first delta has them
+        for one in segments:
+            deltas.append(
+                ReasoningDelta(
+                    one.text, key=key, channel=one.channel, index=one.index, item_id=item_id, ext=ext
+                )
+            )
+            item_id = ext = None
         deltas += [OpaqueDelta(value, key=key) for value in block.values]
         return [*deltas, *self.close(key)] if (block.ends or whole) and not joins else deltas
 
     def _joins_flat(self, source: str, block: ChatBlock) -> bool:
         """Return whether a value belongs to the plain string, which contained the text of its block."""
-        run = self._runs.get(source)
         kinds = {value.kind for value in block.values}
-        if REDACTED in kinds or kinds & self._joined or (run is not None and run.open):
+        if REDACTED in kinds or kinds & self._joined or source in self._open_runs:
             return False
         self._joined |= kinds or {"item"}
         return True
@@ -356,24 +339,9 @@ class UnitTracker:
     def _key(self, source: str, block: ChatBlock, whole: bool) -> str:
         if block.key:
             return f"{source}:{block.key}"
-        run = self._runs.setdefault(source, _BlockRun())
-        if block.begins or not run.open:
-            run.number += 1
-        run.open = not (block.ends or whole)
-        return f"{source}:{run.number}"
-
-
-def _speak(block: ChatBlock, segments: tuple[Segment, ...], key: str) -> list[Delta]:
-    """Return the text of a block; the first delta has its ID and other fields."""
-    spoken = segments or ((Segment("text", 0, ""),) if block.item_id or block.ext else ())
-    return [
-        ReasoningDelta(
-            segment.text,
-            key=key,
-            channel=segment.channel,
-            index=segment.index,
-            item_id=None if number else block.item_id,
-            ext=None if number else block.ext,
-        )
-        for number, segment in enumerate(spoken)
-    ]
+        if block.begins or source not in self._open_runs:
+            self._runs[source] += 1
+        self._open_runs.add(source)
+        if block.ends or whole:
+            self._open_runs.remove(source)
+        return f"{source}:{self._runs[source]}"

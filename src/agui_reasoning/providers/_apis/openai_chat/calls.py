@@ -58,10 +58,7 @@ class ExecutedTool(Struct, frozen=True, gc=False):
 
 def read_calls(entries: list[JSONObject], path: str, *, whole: bool) -> list[CallPiece]:
     """Read calls, numbering those of a whole message by position if they have no number."""
-    return [
-        _read_call(entry, f"{path}/{number}", number if whole else None)
-        for number, entry in enumerate(entries)
-    ]
+    return [_read_call(entry, f"{path}/{at}", at if whole else None) for at, entry in enumerate(entries)]
 
 
 def _read_call(entry: JSONObject, path: str, position: int | None) -> CallPiece:
@@ -102,15 +99,13 @@ def _arguments(function: JSONObject, path: str) -> str:
 def read_executed_tool(entry: JSONObject, path: str, position: int) -> ExecutedTool:
     """Read a call of the provider's own."""
     index = integer(entry, "index", path)
-    answered = any(
-        _holds(value) for key, value in entry.items() if key not in ("index", "type", "name", "arguments")
-    )
+    rest = other_fields(entry, "index", "type", "name", "arguments")
     return ExecutedTool(
         f"executed:{position if index is None else index}",
         string(entry, "type", path) or string(entry, "name", path),
         _arguments(entry, path),
         as_text(entry.get("output")),
-        entry if answered else None,
+        entry if _holds(rest) else None,
     )
 
 
@@ -125,15 +120,13 @@ def _holds(value: Any) -> bool:
 
 SIGNATURE_FIELD = "thought_signature"
 _SPECIFIC = "provider_specific_fields"
+SIGNATURE_FIELDS = (f"function.{SIGNATURE_FIELD}", f"{_SPECIFIC}.{SIGNATURE_FIELD}", SIGNATURE_FIELD)
 
 _PLACES: tuple[tuple[tuple[str, ...], Ext], ...] = (
     # AI Studio and Vertex AI do not accept each other's namespace.
     (("extra_content", "google", SIGNATURE_FIELD), {"extra_content": "google"}),
     (("extra_content", "vertex", SIGNATURE_FIELD), {"extra_content": "vertex"}),
-    *(
-        (path, {"signature_field": ".".join(path)})
-        for path in (("function", SIGNATURE_FIELD), (_SPECIFIC, SIGNATURE_FIELD), (SIGNATURE_FIELD,))
-    ),
+    *((tuple(path.split(".")), {"signature_field": path}) for path in SIGNATURE_FIELDS),
 )
 """Paths within a call or a message, in order of preference, and the ``ext`` of the unit for each."""
 
@@ -179,8 +172,7 @@ class Calls:
 
     units: UnitTracker
     signature_kind: str
-    first: str | None = None
-    ids: set[str] = field(default_factory=set)
+    ids: dict[str, None] = field(default_factory=dict)
     _begun: list[str] = field(default_factory=list)
     _by_index: dict[int, _OpenCall] = field(default_factory=dict)
     _by_id: dict[str, _OpenCall] = field(default_factory=dict)
@@ -239,22 +231,15 @@ class Calls:
         if piece.id in self.ids and piece.id:
             # A second call with the same ID starts only after the first was closed.
             deltas.append(CloseDelta(key=piece.id))
-        call = _OpenCall(piece.id, piece.name)
-        self._remember(call, piece)
-        deltas.append(ToolCallDelta(piece.id, piece.name, piece.arguments, ext=piece.ext))
-        return deltas
-
-    def _remember(self, call: _OpenCall, piece: CallPiece) -> None:
-        self._last = self._by_id[call.id] = call
+        call = self._last = self._by_id[piece.id] = _OpenCall(piece.id, piece.name)
         if piece.index is not None:
             self._by_index[piece.index] = call
         if piece.input is not None:
             call.inputs.append(piece.input)
             self._custom.append(call)
-        if self.first is None:
-            self.first = call.id
-        self.ids.add(call.id)
+        self.ids[call.id] = None
         self._begun.append(call.id)
+        return [*deltas, ToolCallDelta(piece.id, piece.name, piece.arguments, ext=piece.ext)]
 
     def _continue(self, call: _OpenCall, piece: CallPiece) -> list[Delta]:
         deltas = self.units.call(call.id)
@@ -272,6 +257,4 @@ def _is_another(known: _OpenCall, piece: CallPiece) -> bool:
     """Return whether a fragment starts another call after all: gateways reuse indexes and omit IDs."""
     if piece.id and known.id:
         return piece.id != known.id
-    if not (piece.name and known.name):
-        return False
-    return not known.id or piece.name != known.name
+    return bool(piece.name and known.name) and (not known.id or piece.name != known.name)

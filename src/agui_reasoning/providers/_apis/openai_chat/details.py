@@ -6,7 +6,7 @@ OpenRouter's format, also used by Vercel's gateway, MiniMax, Novita, Snowflake a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Set
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -23,12 +23,12 @@ ENCRYPTED = "openrouter.encrypted"
 SIGNATURE = "openrouter.signature"
 GEMINI = "google-gemini-v1"
 
-_TEXT = "reasoning.text"
-_SUMMARY = "reasoning.summary"
-_DATA = "reasoning.encrypted"
+TEXT = "reasoning.text"
+SUMMARY = "reasoning.summary"
+DATA = "reasoning.encrypted"
 
-_CHANNELS: dict[str, tuple[str, Channel]] = {_TEXT: ("text", "text"), _SUMMARY: ("summary", "summary")}
-"""Type of an entry to the field with its text, and the channel of that text."""
+CHANNELS: dict[str, Channel] = {TEXT: "text", SUMMARY: "summary"}
+"""Type of an entry to the channel of its text, and the field with it, which is called the same."""
 
 PROMPT_CHANGES = 8
 """How many changes of a unit's fields are sent at once; later ones at every power of two, and at the end."""
@@ -53,32 +53,29 @@ class Detail(Struct, frozen=True, gc=False):
     @property
     def call_id(self) -> str:
         """The call that this entry signs: Gemini's entries have the ID of their call."""
-        return self.id if self.type == _DATA and self.skeleton.get("format") == GEMINI else ""
+        return self.id if self.type == DATA and self.skeleton.get("format") == GEMINI else ""
 
 
 def read_detail(entry: Any, path: str) -> Detail:
     """Read one entry; text alone is one, too."""
     if isinstance(entry, str):
-        entry = {"type": _TEXT, "text": entry}
+        entry = {"type": TEXT, "text": entry}
+    if not isinstance(entry, dict):
+        return Detail(entry, unread=True)
     try:
-        return _read(entry, path) if isinstance(entry, dict) else Detail(entry, unread=True)
+        kind = string(entry, "type", path)
+        return Detail(
+            entry,
+            kind,
+            integer(entry, "index", path),
+            string(entry, "id", path),
+            string(entry, CHANNELS[kind], path) if kind in CHANNELS else "",
+            string(entry, "data", path) if kind == DATA else "",
+            string(entry, "signature", path),
+            {key: value for key, value in entry.items() if key not in _CONTENT},
+        )
     except DecodeError:
         return Detail(entry, unread=True)
-
-
-def _read(entry: JSONObject, path: str) -> Detail:
-    kind = string(entry, "type", path)
-    text_field = _CHANNELS[kind][0] if kind in _CHANNELS else ""
-    return Detail(
-        entry,
-        kind,
-        integer(entry, "index", path),
-        string(entry, "id", path),
-        string(entry, text_field, path) if text_field else "",
-        string(entry, "data", path) if kind == _DATA else "",
-        string(entry, "signature", path),
-        {key: value for key, value in entry.items() if key not in _CONTENT},
-    )
 
 
 @dataclass(slots=True, eq=False)
@@ -94,39 +91,10 @@ class _Unit:
         """Return whether an entry fits: a unit holds one entry of each type, but any number of summaries."""
         if detail.id and self.item_id and detail.id != self.item_id:
             return False
-        return detail.type == _SUMMARY or not self.numbers[detail.type]
-
-    def add(self, entry: _Entry) -> None:
-        self.entries.append(entry)
-        self.numbers[entry.type] += 1
+        return detail.type == SUMMARY or not self.numbers[detail.type]
 
     def ext(self) -> dict[str, object]:
         return {**self.fields, "details": [dict(entry.skeleton) for entry in self.entries]}
-
-    def is_due(self) -> bool:
-        """Return whether to send a change of the fields now: the more changes, the longer the interval.
-
-        Each change sends all entries, so sending every change would take quadratic time.
-        """
-        self.changes += 1
-        return self.changes <= PROMPT_CHANGES or self.changes & (self.changes - 1) == 0
-
-
-@dataclass(slots=True)
-class _Named:
-    """The units of one ID, and for each type of entry the first unit without one."""
-
-    units: list[_Unit] = field(default_factory=list)
-    first: Counter[str] = field(default_factory=Counter)
-
-    def free(self, detail: Detail) -> _Unit | None:
-        """Return the first unit that accepts an entry; units that do not are skipped from then on."""
-        while self.first[detail.type] < len(self.units):
-            unit = self.units[self.first[detail.type]]
-            if unit.takes(detail):
-                return unit
-            self.first[detail.type] += 1
-        return None
 
 
 @dataclass(slots=True, eq=False)
@@ -164,7 +132,8 @@ class Details:
         self._entries: dict[tuple[str, int | None], _Entry] = {}
         self._units: dict[str, _Unit] = {}
         self._by_index: dict[int, _Unit] = {}
-        self._by_id: dict[str, _Named] = {}
+        self._by_id: dict[str, list[_Unit]] = {}
+        self._first: Counter[tuple[str, str]] = Counter()
         self._keys: Counter[str] = Counter()
         self._unannounced: dict[str, _Unit] = {}
         self._for_calls: dict[str, dict[int | None, tuple[Detail, list[str]]]] = {}
@@ -173,18 +142,14 @@ class Details:
     def receive(
         self, details: Iterable[Detail], texts: Iterable[str], *, mirror: str | None, flat: bool, whole: bool
     ) -> list[Delta]:
-        """Add the entries of one payload.
+        """Add the entries of one payload, with the new text of each; ``""`` if another field provides it.
 
-        Args:
-            details: The entries.
-            texts: The new text of each; ``""`` if another field provides it.
-            mirror: The field with the same text, noted so that requests can use it again.
-            flat: Whether there is reasoning in a plain string.
-            whole: Whether the entries are complete, so that nothing is merged.
+        ``mirror`` is the field with the same text, noted so that requests can use it again. ``flat`` tells
+        whether there is reasoning in a plain string, ``whole`` whether the entries are complete.
         """
         deltas: list[Delta] = []
         for detail, text in zip(details, texts, strict=True):
-            if detail.type not in (_TEXT, _SUMMARY, _DATA):
+            if detail.type not in (TEXT, SUMMARY, DATA):
                 name = detail.type.removeprefix("reasoning.") or "detail"
                 if isinstance(detail.entry, dict):
                     deltas.append(NativeDelta(f"openrouter.{name}", detail.entry))
@@ -195,13 +160,8 @@ class Details:
                 deltas += self._grow(entry, detail, text, mirror)
         return deltas
 
-    def release(self, calls: Set[str], begun: Iterable[str]) -> list[Delta]:
-        """Return the values of calls that have started.
-
-        Args:
-            calls: All calls that have started.
-            begun: The calls that have started since the last request.
-        """
+    def release(self, calls: Container[str], begun: Iterable[str]) -> list[Delta]:
+        """Return the values of all calls that have started; ``begun`` are those since the last request."""
         requested, self._requested = self._requested, {}
         deltas: list[Delta] = []
         for call in dict.fromkeys((*requested, *begun)):
@@ -233,30 +193,40 @@ class Details:
     def _entry(self, detail: Detail, *, flat: bool, whole: bool) -> _Entry:
         slot = (detail.type, detail.index)
         # Without an index, only text is fragmented (MiniMax).
-        separate = whole or (detail.index is None and detail.type == _DATA)
+        separate = whole or (detail.index is None and detail.type == DATA)
         known = None if separate else self._entries.get(slot)
         if known is not None and (not detail.id or not known.id or detail.id == known.id):
             known.update(detail)
             return known
         unit = self._unit(detail, flat=flat)
-        channel: Channel = _CHANNELS[detail.type][1] if detail.type in _CHANNELS else "text"
+        channel = CHANNELS.get(detail.type, "text")
         number = unit.numbers[detail.type]
         entry = _Entry(unit, detail.type, detail.id, channel, number, dict(detail.skeleton))
-        unit.add(entry)
+        unit.entries.append(entry)
+        unit.numbers[detail.type] = number + 1
         self._entries[slot] = entry
         return entry
 
     def _unit(self, detail: Detail, *, flat: bool) -> _Unit:
-        named = self._by_id[detail.id].free(detail) if detail.id in self._by_id else None
-        candidates = [] if named is None else [named]
-        if detail.index in self._by_index:
-            candidates.append(self._by_index[detail.index])
-        if flat:
-            candidates.append(self._units.setdefault(FLAT, _Unit(FLAT)))
-        unit = next((unit for unit in candidates if unit.takes(detail)), None) or self._new_unit(detail)
+        named = self._free(detail)
+        numbered = None if detail.index is None else self._by_index.get(detail.index)
+        candidates = (named, numbered, self._units.setdefault(FLAT, _Unit(FLAT)) if flat else None)
+        unit = next((unit for unit in candidates if unit and unit.takes(detail)), None)
+        unit = unit or self._new_unit(detail)
         if detail.index is not None:
             self._by_index.setdefault(detail.index, unit)
         return unit
+
+    def _free(self, detail: Detail) -> _Unit | None:
+        """Return the first unit of an ID that accepts an entry; others are skipped from then on."""
+        units = self._by_id.get(detail.id, ())
+        slot = (detail.id, detail.type)
+        while self._first[slot] < len(units):
+            unit = units[self._first[slot]]
+            if unit.takes(detail):
+                return unit
+            self._first[slot] += 1
+        return None
 
     def _new_unit(self, detail: Detail) -> _Unit:
         key = name = "detail" if detail.index is None else f"detail:{detail.index}"
@@ -271,7 +241,7 @@ class Details:
         named = bool(detail.id) and not unit.item_id
         if named:
             unit.item_id = detail.id
-            self._by_id.setdefault(detail.id, _Named()).units.append(unit)
+            self._by_id.setdefault(detail.id, []).append(unit)
         if text and mirror and "field" not in unit.fields:
             unit.fields["field"] = mirror
             entry.announced = False
@@ -291,11 +261,16 @@ class Details:
         return deltas + values
 
     def _ext_if_due(self, unit: _Unit) -> dict[str, object] | None:
-        if unit.is_due():
-            self._unannounced.pop(unit.key, None)
-            return unit.ext()
-        self._unannounced[unit.key] = unit
-        return None
+        """Return the fields of a unit, if a change of them is sent now: the more changes, the less often.
+
+        Each change sends all entries, so sending every change would take quadratic time.
+        """
+        unit.changes += 1
+        if unit.changes > PROMPT_CHANGES and unit.changes & (unit.changes - 1):
+            self._unannounced[unit.key] = unit
+            return None
+        self._unannounced.pop(unit.key, None)
+        return unit.ext()
 
     def _values(self, entry: _Entry, detail: Detail) -> list[Delta]:
         deltas: list[Delta] = []

@@ -7,8 +7,10 @@ the order of the calls.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from ag_ui.core import UserMessage
@@ -18,10 +20,18 @@ from agui_reasoning.parts import Origin, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.policy import VendorTraits
 from agui_reasoning.providers._apis.openai_chat.blocks import ANTHROPIC_SIGNATURE, REDACTED
 from agui_reasoning.providers._apis.openai_chat.blocks import ENCRYPTED as ITEM
-from agui_reasoning.providers._apis.openai_chat.calls import SIGNATURE_FIELD
-from agui_reasoning.providers._apis.openai_chat.details import ENCRYPTED, SIGNATURE
+from agui_reasoning.providers._apis.openai_chat.calls import SIGNATURE_FIELD, SIGNATURE_FIELDS
+from agui_reasoning.providers._apis.openai_chat.details import (
+    CHANNELS,
+    DATA,
+    ENCRYPTED,
+    SIGNATURE,
+    SUMMARY,
+    TEXT,
+)
 from agui_reasoning.providers.echo import format_of
 from agui_reasoning.providers.encoding import (
+    PARAGRAPH,
     RESULT,
     CallAnswer,
     EchoUnit,
@@ -51,10 +61,7 @@ from agui_reasoning.providers.vendors import vendor_traits
 DETAILS = "reasoning_details"
 COPILOT = "copilot.reasoning_opaque"
 STRINGS = ("reasoning_content", "reasoning", "reasoning_text")
-PARAGRAPH: Final = "\n\n"
 PDF: Final = "application/pdf"
-
-_TEXT_TYPE, _SUMMARY_TYPE, _DATA_TYPE = "reasoning.text", "reasoning.summary", "reasoning.encrypted"
 
 
 @dataclass(slots=True)
@@ -62,9 +69,6 @@ class _ChatDraft:
     """An assistant message under construction.
 
     Attributes:
-        step: The response.
-        options: How to write the request.
-        traits: The receiver's traits.
         sent: The entries of encrypted details in earlier messages.
         fields: The reasoning fields of the message.
         placed: The keys of the units in the message.
@@ -81,32 +85,22 @@ class _ChatDraft:
     tagged: set[tuple[int, int]] = field(default_factory=set)
     refused: set[tuple[int, int]] = field(default_factory=set)
 
-    def place(self, unit: EchoUnit) -> None:
-        """Note that a unit is in the message."""
-        self.placed.add(unit.key)
 
-
-def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
+def encode(
+    conversation: PreparedConversation, options: EncodingOptions, api: str = "openai-chat"
+) -> JSONObject:
     """Write ``messages``, and ``tools`` if there are any."""
-    return _encode("openai-chat", conversation, options)
-
-
-def encode_litellm(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
-    """Write the same for LiteLLM's SDK, with the traits of the upstream, which is the provider."""
-    return _encode("litellm", conversation, options)
-
-
-def _encode(api: str, conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     traits = vendor_traits(Origin(options.provider, api, options.model))
     sent: set[str] = set()
 
     def respond(step: ResponseStep, options: EncodingOptions) -> list[JSONObject]:
         return _assistant(_ChatDraft(step, options, traits, sent))
 
-    def result(answer: CallAnswer, options: EncodingOptions) -> JSONObject:
-        return _result(answer, options, traits)
+    return chat_body(conversation, options, respond, _plain_message, partial(_result, traits=traits))
 
-    return chat_body(conversation, options, respond, _plain_message, result)
+
+encode_litellm = partial(encode, api="litellm")
+"""Writes the same for LiteLLM's SDK, with the traits of the upstream, which is the provider."""
 
 
 # -- a response
@@ -117,7 +111,10 @@ def _assistant(draft: _ChatDraft) -> list[JSONObject]:
     if not draft.step.answers and not _answer(draft, tags=False):
         draft.options.report.drop_step(draft.step)
         return []
-    _write_reasoning(draft)
+    for name in draft.options.rule.field:
+        _WRITERS[name](draft, name)
+        if draft.placed and not draft.options.rule.every:
+            break
     calls = [_call(draft, answer) for answer in draft.step.answers]
     _write_placeholder(draft, calls)
     message: JSONObject = {"role": "assistant", **_content(draft, bool(calls)), **draft.fields}
@@ -157,11 +154,8 @@ def _call(draft: _ChatDraft, answer: CallAnswer) -> JSONObject:
     if (part.ext or {}).get("type") in ("custom", "custom_tool_call"):
         arguments = load(part.arguments, max_nesting=MAX_NESTING)
         free = arguments.get("input", "") if isinstance(arguments, dict) else part.arguments
-        call: JSONObject = {
-            "id": answer.call_id,
-            "type": "custom",
-            "custom": {"name": part.name, "input": free},
-        }
+        custom = {"name": part.name, "input": free}
+        call: JSONObject = {"id": answer.call_id, "type": "custom", "custom": custom}
     else:
         call = function_call(answer.unit)  # servers parse its arguments
     if "tool_calls" in draft.options.rule.field:
@@ -172,30 +166,17 @@ def _call(draft: _ChatDraft, answer: CallAnswer) -> JSONObject:
 # -- reasoning: one writer per place the policy names
 
 
-def _write_reasoning(draft: _ChatDraft) -> None:
-    for name in draft.options.rule.field:
-        _WRITERS[name](draft, name)
-        if draft.placed and not draft.options.rule.every:
-            return
-
-
 def _write_string(draft: _ChatDraft, name: str) -> None:
     """Write one string for the whole message, from the units with text; Copilot also has a value."""
-    thoughts = (unit for unit in reasoning_units(draft.step) if unit.key not in draft.refused)
-    units = [unit for unit in thoughts if _has_text(unit)]
+    thoughts = reasoning_units(draft.step)
+    units = [unit for unit in thoughts if unit.key not in draft.refused and _has_text(unit)]
     if units:
-        draft.fields[name] = PARAGRAPH.join(_plain(unit) for unit in units)
-    for unit in units:
-        draft.place(unit)
-    if name == "reasoning_text":
-        _write_copilot(draft)
-
-
-def _write_copilot(draft: _ChatDraft) -> None:
-    for unit in reasoning_units(draft.step):
+        draft.fields[name] = PARAGRAPH.join(map(_plain, units))
+    draft.placed.update(unit.key for unit in units)
+    for unit in thoughts if name == "reasoning_text" else ():
         if found := values(unit, COPILOT):
             draft.fields["reasoning_opaque"] = found[0].value
-            draft.place(unit)
+            draft.placed.add(unit.key)
 
 
 def _write_received(draft: _ChatDraft, name: str) -> None:
@@ -208,7 +189,7 @@ def _write_tags(draft: _ChatDraft, name: str) -> None:
     for unit in reasoning_units(draft.step):
         if _tag(unit) is not None:
             draft.tagged.add(unit.key)
-            draft.place(unit)
+            draft.placed.add(unit.key)
 
 
 def _write_details(draft: _ChatDraft, name: str) -> None:
@@ -219,17 +200,18 @@ def _write_details(draft: _ChatDraft, name: str) -> None:
         if unit.refused or not isinstance(unit.part, ReasoningPart | ToolCallPart) or unit.incomplete:
             continue
         ext = _ext(unit)
-        found = _entries(unit)
-        kept, reason = _filtered(found, draft)
+        found = [(entry, _refusal(entry, draft)) for entry in _entries(unit)]
+        kept = [entry for entry, refusal in found if not refusal]
         if found and not kept:
             draft.refused.add(unit.key)
             # An upstream that sent no signature does not require one.
+            reason = found[-1][1]
             draft.options.report.drop(unit, reason, harmless=reason == "missing_signature")
         elif kept:
-            draft.place(unit)
+            draft.placed.add(unit.key)
         elif ext.get("field") == DETAILS and "explicit_empty" in ext:
             empty = True
-            draft.place(unit)
+            draft.placed.add(unit.key)
         entries += kept
     if entries or empty:
         draft.fields[DETAILS] = entries
@@ -237,36 +219,22 @@ def _write_details(draft: _ChatDraft, name: str) -> None:
 
 def _entries(unit: EchoUnit) -> list[JSONObject]:
     """Rebuild the entries of a unit from the decoder's skeletons, with values in their original places."""
-    part = unit.part
-    skeletons = (getattr(part, "ext", None) or {}).get("details")
+    skeletons = _ext(unit).get("details")
     entries: list[JSONObject] = []
-    numbers: dict[str, int] = {}
-    texts = _texts(part)
+    numbers: Counter[str] = Counter()
+    texts: dict[tuple[str, int], list[str]] = {}
+    for segment in getattr(unit.part, "segments", ()):
+        texts.setdefault((segment.channel, segment.index), []).append(segment.text)
     for skeleton in skeletons if isinstance(skeletons, list) else ():
-        if not isinstance(skeleton, dict):
-            continue
-        kind = str(skeleton.get("type"))
-        number = numbers[kind] = numbers.get(kind, -1) + 1
-        entries.append({**skeleton, **_entry_text(texts, kind, number)})
-    _fill(entries, unit, SIGNATURE, "signature", _TEXT_TYPE)
-    _fill(entries, unit, ENCRYPTED, "data", _DATA_TYPE)
+        if isinstance(skeleton, dict):
+            kind = str(skeleton.get("type"))
+            name = CHANNELS.get(kind, "")
+            found = texts.get((name, numbers[kind]), ())
+            entries.append({**skeleton, name: "".join(found)} if found or kind == SUMMARY else dict(skeleton))
+            numbers[kind] += 1
+    _fill(entries, unit, SIGNATURE, "signature", TEXT)
+    _fill(entries, unit, ENCRYPTED, "data", DATA)
     return entries
-
-
-def _texts(part: Any) -> dict[tuple[str, int], list[str]]:
-    """Return the texts of a unit, by channel and number."""
-    found: dict[tuple[str, int], list[str]] = {}
-    for segment in getattr(part, "segments", ()):
-        found.setdefault((segment.channel, segment.index), []).append(segment.text)
-    return found
-
-
-def _entry_text(texts: Mapping[tuple[str, int], list[str]], kind: str, number: int) -> JSONObject:
-    if kind not in (_TEXT_TYPE, _SUMMARY_TYPE):
-        return {}
-    channel = "text" if kind == _TEXT_TYPE else "summary"
-    found = texts.get((channel, number), [])
-    return {channel: "".join(found)} if found or kind == _SUMMARY_TYPE else {}
 
 
 def _fill(entries: list[JSONObject], unit: EchoUnit, kind: str, name: str, preferred: str) -> None:
@@ -277,28 +245,17 @@ def _fill(entries: list[JSONObject], unit: EchoUnit, kind: str, name: str, prefe
         entry[name] = found[0].value
 
 
-def _filtered(entries: list[JSONObject], draft: _ChatDraft) -> tuple[list[JSONObject], str]:
-    """Return the entries that may be sent, and why the last of the others may not."""
-    kept: list[JSONObject] = []
-    reason = ""
-    for entry in entries:
-        refusal = _refusal(entry, draft)
-        reason = refusal or reason
-        if not refusal:
-            kept.append(entry)
-    return kept, reason
-
-
 def _refusal(entry: JSONObject, draft: _ChatDraft) -> str:
+    """Return why an entry may not be sent; empty if it may."""
     kind = entry.get("type")
     form = entry.get("format")
     known = format_of(form) if isinstance(form, str) else None
     model = (draft.options.model or "").removeprefix("openrouter/")
     if known is not None and "/" in model and not known.fits(model):
         return "foreign_origin"
-    if kind == _TEXT_TYPE and known is not None and known.signed and not entry.get("signature"):
+    if kind == TEXT and known is not None and known.signed and not entry.get("signature"):
         return "missing_signature"
-    if kind == _DATA_TYPE:
+    if kind == DATA:
         if not entry.get("data"):
             return "missing_encrypted"
         identity = entry.get("id")
@@ -311,14 +268,9 @@ def _refusal(entry: JSONObject, draft: _ChatDraft) -> str:
 
 def _write_list(draft: _ChatDraft, name: str, block_of: Callable[[EchoUnit], JSONObject | None]) -> None:
     written = [(unit, block) for unit in reasoning_units(draft.step) if (block := block_of(unit)) is not None]
-    for unit, _ in written:
-        draft.place(unit)
+    draft.placed.update(unit.key for unit, _ in written)
     if written:
         draft.fields[name] = [block for _, block in written]
-
-
-def _write_thinking_blocks(draft: _ChatDraft, name: str) -> None:
-    _write_list(draft, name, _thinking_block)
 
 
 def _write_signed_blocks(draft: _ChatDraft, name: str) -> None:
@@ -329,12 +281,8 @@ def _write_signed_blocks(draft: _ChatDraft, name: str) -> None:
     _write_list(draft, "thinking_blocks", _signed_block)
 
 
-def _write_items(draft: _ChatDraft, name: str) -> None:
-    """Write items of the Responses API, which LiteLLM puts before the message."""
-    _write_list(draft, name, _item)
-
-
 def _item(unit: EchoUnit) -> JSONObject | None:
+    """Return the item of the Responses API, which LiteLLM puts before the message."""
     part, encrypted = unit.part, values(unit, ITEM)
     if not isinstance(part, ReasoningPart) or not encrypted:
         return None
@@ -349,7 +297,7 @@ def _write_content_blocks(draft: _ChatDraft, name: str) -> None:
     for unit in draft.step.units:
         block = _thinking_block(unit) if not unit.refused else None
         if block is not None:
-            draft.place(unit)
+            draft.placed.add(unit.key)
         elif isinstance(unit.part, TextPart) and unit.part.text.strip():
             block = {"type": "text", "text": unit.part.text}
         blocks += [block] if block else []
@@ -390,45 +338,44 @@ _WRITERS: dict[str, Callable[[_ChatDraft, str], None]] = {
     DETAILS: _write_details,
     "content_tags": _write_tags,
     "content_blocks": _write_content_blocks,
-    "thinking_blocks": _write_thinking_blocks,
+    "thinking_blocks": partial(_write_list, block_of=_thinking_block),
     "signed_blocks": _write_signed_blocks,
-    "reasoning_items": _write_items,
+    "reasoning_items": partial(_write_list, block_of=_item),
     "tool_calls": _write_calls,
 }
 
 
 # -- signatures on calls and texts
 
+_SIGNATURES: Final = f"{SIGNATURE_FIELD}s"
+"""A list of them, which LiteLLM has for texts."""
+
 
 def _sign(target: JSONObject, draft: _ChatDraft, unit: EchoUnit) -> None:
     """Write a thought signature where it was found."""
     found = values(unit, draft.traits.thought_signature_kind)
     if found:
-        _put(target, *_signature_place(unit, draft.traits), found[0].value)
-        draft.place(unit)
+        path = _signature_path(unit, draft.traits)
+        _put(target, path, [found[0].value] if path[-1] == _SIGNATURES else found[0].value)
+        draft.placed.add(unit.key)
 
 
-def _signature_place(unit: EchoUnit, traits: VendorTraits) -> tuple[Sequence[str], bool]:
-    """Return the path to a signature, and whether there is a list of them."""
+def _signature_path(unit: EchoUnit, traits: VendorTraits) -> Sequence[str]:
     ext = _ext(unit) if traits.signature_as_received else {}
     place, namespace = ext.get("signature_field"), ext.get("extra_content")
     if isinstance(namespace, str):
-        return ("extra_content", namespace, SIGNATURE_FIELD), False
-    if place in (
-        SIGNATURE_FIELD,
-        f"function.{SIGNATURE_FIELD}",
-        f"provider_specific_fields.{SIGNATURE_FIELD}",
-    ):
-        return str(place).split("."), False
+        return "extra_content", namespace, SIGNATURE_FIELD
+    if place in SIGNATURE_FIELDS:
+        return str(place).split(".")
     home = traits.signature_home.split(".")
     listed = home == ["provider_specific_fields"] and isinstance(unit.part, TextPart)
-    return (*home, f"{SIGNATURE_FIELD}s" if listed else SIGNATURE_FIELD), listed
+    return *home, _SIGNATURES if listed else SIGNATURE_FIELD
 
 
-def _put(target: JSONObject, path: Sequence[str], listed: bool, value: str) -> None:
+def _put(target: JSONObject, path: Sequence[str], value: str | list[str]) -> None:
     for name in path[:-1]:
         target = target.setdefault(name, {})
-    target[path[-1]] = [value] if listed else value
+    target[path[-1]] = value
 
 
 # -- placeholders
@@ -451,7 +398,7 @@ def _stand_in_on_call(draft: _ChatDraft, calls: list[JSONObject], placeholder: s
     """Sign the first call with the placeholder, unless any call of the response has a signature."""
     if not calls or any(answer.unit.key in draft.placed for answer in draft.step.answers):
         return False
-    _put(calls[0], (*draft.traits.signature_home.split("."), SIGNATURE_FIELD), False, placeholder)
+    _put(calls[0], (*draft.traits.signature_home.split("."), SIGNATURE_FIELD), placeholder)
     return True
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
 from functools import lru_cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -42,25 +42,12 @@ from agui_reasoning.providers.payload import (
 DETAILS: Final = "reasoning_details"
 BLOCKS: Final = "thinking_blocks"
 
-RANK: Final = {
-    name: rank
-    for rank, name in enumerate(
-        (
-            DETAILS,
-            "content_blocks",
-            "thinking_blocks",
-            "reasoning_items",
-            "reasoning_content",
-            "reasoning",
-            "reasoning.content",
-            "reasoning_text",
-            "thinking",
-            "reasoning_steps",
-            "extra_content.deepseek.reasoning_content",
-            "content",
-        )
-    )
-}
+_PREFERRED = (
+    *(DETAILS, "content_blocks", "thinking_blocks", "reasoning_items"),
+    *("reasoning_content", "reasoning", "reasoning.content", "reasoning_text", "thinking", "reasoning_steps"),
+    *("extra_content.deepseek.reasoning_content", "content"),
+)
+RANK: Final = {name: rank for rank, name in enumerate(_PREFERRED)}
 """Fields that may hold the same text, in order of preference. A dotted name is a path."""
 
 
@@ -102,9 +89,7 @@ class ChatChoice(Members):
     error: Any = None
 
 
-class Groq(Members):
-    """Groq's additions to a chunk."""
-
+class _Groq(Members):
     usage: Usage | None = None
 
 
@@ -115,7 +100,7 @@ class Chunk(Members):
     model: str | None = None
     choices: list[ChatChoice] | None = None
     usage: Usage | None = None
-    x_groq: Groq | None = None
+    x_groq: _Groq | None = None
     error: Any = None
     object: Any = None
     provider: Any = None
@@ -123,21 +108,16 @@ class Chunk(Members):
 
 
 class MessagePiece(Struct, gc=False):
-    """The fields of a message or of a delta.
+    """The fields of a message, or of a delta if it is not ``whole``.
 
     Attributes:
-        whole: Whether this is a message, not a delta.
         names: The names of all fields.
         flat: Reasoning in plain strings, by field.
-        details: The entries of ``reasoning_details``.
         blocks: Lists of blocks, by field.
         spoken: The reasoning text, by field.
         empty: Fields that are present but empty, which is meaningful to some providers.
         content: The answer, if it is a string.
         thought: Whether the provider marked ``content`` as reasoning.
-        refusal: The text of a refusal.
-        annotations: The annotations of the text.
-        calls: Tool calls.
         executed: Calls that the provider ran itself.
         opaque: Opaque values of the flat reasoning.
         signatures: Thought signatures of the message, with their places in it.
@@ -166,15 +146,8 @@ class MessagePiece(Struct, gc=False):
     @property
     def carries(self) -> bool:
         """Whether the piece has any content."""
-        return bool(
-            self.spoken
-            or self.content
-            or self.calls
-            or self.blocks
-            or self.details
-            or self.executed
-            or self.refusal
-        )
+        said = self.spoken or self.content or self.refusal
+        return bool(said or self.calls or self.blocks or self.details or self.executed)
 
     def hear(self, name: str, text: str) -> None:
         """Note reasoning in a plain string."""
@@ -220,10 +193,6 @@ def _texts(piece: MessagePiece) -> dict[str, str]:
     texts = {name: [b.text for b in blocks if b.kind == "reasoning"] for name, blocks in piece.blocks.items()}
     texts[DETAILS] = [detail.text for detail in piece.details]
     return {name: text for name, found in texts.items() if (text := "".join(found))}
-
-
-_Reader: TypeAlias = Callable[[MessagePiece, Any, str, str], None]
-"""A function of the piece, and the value, the name and the path of a field."""
 
 
 def _flat(piece: MessagePiece, value: Any, name: str, path: str) -> None:
@@ -299,17 +268,15 @@ def _extra_content(piece: MessagePiece, value: Any, name: str, path: str) -> Non
     """Read the additions of Gemini's endpoints, and the upstream's values that any-llm keeps."""
     marks = [value.get(vendor) for vendor in ("google", "vertex")] if isinstance(value, dict) else []
     # With a signature, the mark of a thought refers to that.
-    piece.thought = any(
-        isinstance(mark, dict) and mark.get("thought") is True and not mark.get("thought_signature")
-        for mark in marks
-    )
+    marked = [mark for mark in marks if isinstance(mark, dict) and mark.get("thought") is True]
+    piece.thought = not all(mark.get("thought_signature") for mark in marked)
     if signature := read_signature(value, ("anthropic", "signature")):
         piece.opaque.append(Opaque("anthropic.signature", signature))
     if text := read_signature(value, ("deepseek", "reasoning_content")):
         piece.hear(f"{name}.deepseek.reasoning_content", text)
 
 
-_READERS: Final[dict[str, _Reader]] = {
+_READERS: Final[dict[str, Callable[[MessagePiece, Any, str, str], None]]] = {
     DETAILS: _details,
     **dict.fromkeys(("content_blocks", "thinking_blocks", "reasoning_items", "reasoning_steps"), _blocks),
     **dict.fromkeys(("reasoning_content", "reasoning", "reasoning_text", "thinking"), _flat),
@@ -322,7 +289,9 @@ _READERS: Final[dict[str, _Reader]] = {
     "function_call": _function_call,
     "executed_tools": _executed,
 }
-"""Field of the message to its reader; other fields (``role``, ``channel``, …) are ignored."""
+"""Field of the message to its reader, a function of the piece, and the value, name and path of the field.
+
+Other fields (``role``, ``channel``, …) are ignored."""
 
 
 # -- chunks that only add text
@@ -339,15 +308,10 @@ _IDLE: Final[dict[str, Any]] = {
 def place_of_text(
     piece: MessagePiece, name: str, *, blank: Container[str]
 ) -> tuple[Shape, str | None] | None:
-    """Return what is read of chunks that only add text where a piece did.
+    """Return what is read of chunks that only add text where a piece did: in the field ``name``.
 
-    Args:
-        piece: The piece.
-        name: The field that its text was taken from.
-        blank: The fields with reasoning that may be blank.
-
-    Returns:
-        The shape, and the list in the delta whose only entry has the text; ``None`` if the delta has it.
+    The fields ``blank`` with reasoning may be blank. Beside the shape is the list in the delta whose only
+    entry has the text; ``None`` if the delta has it.
     """
     if not all(map(str.isprintable, piece.names)):  # lone surrogates cannot be the names of members
         return None
@@ -419,15 +383,12 @@ def merged(one: Usage | None, newer: Usage | None) -> Usage | None:
 def usage_delta(usage: Usage, provider: str | None, model: str | None, *, outside: bool) -> UsageDelta:
     """Return the counts as AG-UI defines them.
 
-    Args:
-        usage: The counts.
-        provider: The provider.
-        model: The model.
-        outside: Whether the vendor leaves reasoning out of ``completion_tokens``, if the total does not tell.
+    ``outside`` tells whether the vendor leaves reasoning out of ``completion_tokens``, if the total does not.
     """
     made = usage.completion_tokens_details or _Made()
     taken = usage.prompt_tokens_details or _Read()
     reasoning = _first_count(made.reasoning_tokens, usage.reasoning_tokens)
+    cached = _first_count(taken.cached_tokens, usage.cached_tokens, usage.prompt_cache_hit_tokens)
     return UsageDelta(
         provider=provider,
         model=model,
@@ -435,9 +396,7 @@ def usage_delta(usage: Usage, provider: str | None, model: str | None, *, outsid
         output_tokens=_output(usage, reasoning, outside=outside),
         total_tokens=usage.total_tokens,
         reasoning_tokens=reasoning,
-        cached_input_tokens=_first_count(
-            taken.cached_tokens, usage.cached_tokens, usage.prompt_cache_hit_tokens
-        ),
+        cached_input_tokens=cached,
         cache_write_input_tokens=_first_count(taken.cache_write_tokens, usage.cache_creation_input_tokens),
     )
 

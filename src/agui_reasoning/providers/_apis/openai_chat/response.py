@@ -48,7 +48,7 @@ from agui_reasoning.providers._apis.openai_chat.read import (
     read_message,
     usage_delta,
 )
-from agui_reasoning.providers.base import Decoder
+from agui_reasoning.providers.base import Decoder, provider_error
 from agui_reasoning.providers.inline import InlineThought, Tagging
 from agui_reasoning.providers.payload import JSONObject, Shape, TextOf, compact_json, read, reject
 from agui_reasoning.providers.vendors import vendor_traits
@@ -65,10 +65,7 @@ class OpenAIChatDecoder(Decoder):
     api: ClassVar[str] = "openai-chat"
     splits_tags = True
     payload = response = Chunk
-
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._response: _ChatResponse | None = None
+    _response: _ChatResponse | None = None
 
     def _unwrapped(self, payload: Any) -> Any:
         """Return the chunk of an event of the openai SDK's ``chat.completions.stream()``.
@@ -107,9 +104,7 @@ class OpenAIChatDecoder(Decoder):
     def _receive(self, chunk: Chunk, raw: JSONObject, field: str) -> list[Delta]:
         choice = self._choice(chunk.choices or [], field)
         piece = None if choice is None else self._read_piece(choice, field)
-        deltas: list[Delta] = []
-        if piece is not None:
-            deltas += self._open(chunk, piece)
+        deltas = [] if piece is None else self._open(chunk, piece)
         response = self._response
         usage = _usage(chunk)
         if response is not None and choice is not None and piece is not None:
@@ -137,9 +132,8 @@ class OpenAIChatDecoder(Decoder):
         """Return the start of a response, with the upstream if a gateway names it."""
         origin = self._origin_of(chunk.model or self.model)
         known = self._traits.upstreams.get(chunk.provider) if isinstance(chunk.provider, str) else None
-        if known is not None:
-            origin = replace(origin, upstream=known)
-        return ResponseStart(origin, id=chunk.id or None)
+        named = origin if known is None else replace(origin, upstream=known)
+        return ResponseStart(named, id=chunk.id or None)
 
     def _choice(self, choices: list[ChatChoice], field: str) -> ChatChoice | None:
         """Return the first choice; LiteLLM's Responses bridge uses its index as the number of a summary."""
@@ -185,9 +179,7 @@ class OpenAIChatDecoder(Decoder):
     def _settle(self) -> list[Delta]:
         """End the response, which stays open after its finish reason because more chunks may follow."""
         response, self._response = self._response, None
-        if response is None:
-            return []
-        return [*response.end(), FinishDelta(response.reason, refused=response.refused)]
+        return response.end() if response else []
 
 
 def _object(value: Any, field: str) -> JSONObject:
@@ -209,14 +201,8 @@ def _usage(chunk: Chunk) -> Usage | None:
 def _provider_error(error: Any, deltas: list[Delta]) -> ProviderError:
     """Build an error: OpenRouter puts it beside the choices or in a choice; vLLM's is the whole payload."""
     named = error if isinstance(error, dict) else {}
-    words = named.get("message", "") if named else error if isinstance(error, str) else compact_json(error)
-    code, kind = named.get("code"), named.get("type")
-    return ProviderError(
-        provider_code=None if code is None else str(code),
-        provider_type=kind if isinstance(kind, str) else None,
-        provider_message=words if isinstance(words, str) else "",
-        deltas=(*deltas, CloseDelta(status="incomplete")),
-    )
+    words = named.get("message") if named else error if isinstance(error, str) else compact_json(error)
+    return provider_error(named, words if isinstance(words, str) else "", deltas)
 
 
 # -- one response
@@ -226,7 +212,6 @@ class _ChatResponse:
     """Turns the pieces of one response into deltas.
 
     Attributes:
-        id: The provider's ID of the response.
         reason: The finish reason, once received.
         counted: Whether the newest chunk has token counts and no choice, so that it is the last one.
     """
@@ -251,10 +236,9 @@ class _ChatResponse:
         )
         self._details = Details(self._units)
         self._calls = Calls(self._units, traits.thought_signature_kind)
-        self._deduplicator = _Deduplicator()
-        self._source: str | None = None
+        self._deduplicator = _Deduplicator(cumulative=traits.cumulative)
+        self._source = ""
         self._flat = False
-        self._field_noted = False
         self._part = self._number = 0
         self._annotations: list[object] = []
         self._empty: list[str] = []
@@ -265,8 +249,7 @@ class _ChatResponse:
     def receive(self, piece: MessagePiece) -> list[Delta]:
         """Decode a whole message, or the next delta."""
         self._empty += [name for name in piece.empty if name not in self._empty]
-        speaker = self._choose(piece)
-        fresh = self._fresh(piece, speaker)
+        speaker, fresh = self._hear(piece)
         deltas = self._placed(self._content.doubt()) if fresh else []
         if not piece.calls and (fresh or piece.content or piece.blocks):
             deltas += self._calls.settle()
@@ -291,17 +274,12 @@ class _ChatResponse:
     def added(self, deltas: list[Delta], piece: MessagePiece) -> tuple[Shape, TextOf] | None:
         """Return how chunks are read that only add text, and counts, if the last one did.
 
-        Args:
-            deltas: Those of the last chunk.
-            piece: What it added to the message.
+        It became ``deltas``, and added ``piece`` to the message.
         """
-        if (
-            self.reason is not None
-            or len(deltas) != 1
-            or not isinstance(deltas[0], ReasoningDelta | TextDelta)
-        ):
+        only = deltas[0] if len(deltas) == 1 else None
+        if self.reason is not None or not isinstance(only, ReasoningDelta | TextDelta):
             return None
-        name = "content" if piece.content else self._source or ""
+        name = "content" if piece.content else self._source
         place = place_of_text(piece, name, blank=RANK if self._units.reasoned else self._empty)
         if place is None:
             return None
@@ -320,20 +298,12 @@ class _ChatResponse:
 
         return shape, text_of
 
-    @property
-    def refused(self) -> bool:
-        """Whether the model declined, and declines every request that contains the turn."""
-        return self.declined or self.reason in self._traits.refusal_reasons
-
     def flush(self, *, cut: bool = True) -> list[Delta]:
         """Return what was held back; ``cut`` tells whether the response was cut off."""
         counts = self.counts()
         deltas: list[Delta] = [] if counts is None else [counts]
-        deltas += [
-            *self._placed(self._content.close("incomplete" if cut else "complete")),
-            *self._calls.settle(),
-            *self._details.end(),
-        ]
+        deltas += self._placed(self._content.close("incomplete" if cut else "complete"))
+        deltas += [*self._calls.settle(), *self._details.end()]
         held, self._held = self._held, []
         # The assembler keeps values without a unit.
         return deltas + [self._signature(value, TEXT) for value, _ in held]
@@ -347,27 +317,24 @@ class _ChatResponse:
             deltas.append(ReasoningDelta(key=FLAT, ext={"field": field, "explicit_empty": True}))
         if cut and self._units.last is not None:
             deltas.append(CloseDelta(key=self._units.last, status="incomplete"))
-        return deltas
+        # A model that declined declines every request that contains the turn.
+        refused = self.declined or self.reason in self._traits.refusal_reasons
+        return [*deltas, FinishDelta(self.reason, refused=refused)]
 
     # -- reasoning
 
-    def _choose(self, piece: MessagePiece) -> str | None:
-        """Return the field to take the text from: the same one as before while it has text."""
-        if self._source in piece.spoken:
-            return self._source
-        return min(piece.spoken, key=RANK.__getitem__, default=None)
-
-    def _fresh(self, piece: MessagePiece, speaker: str | None) -> str:
-        if speaker is None:
-            return ""
-        mirror = self._source not in (None, speaker)
-        cumulative = self._traits.cumulative
-        fresh = self._deduplicator.fresh(piece.spoken[speaker], cumulative=cumulative, mirror=mirror)
+    def _hear(self, piece: MessagePiece) -> tuple[str, str]:
+        """Return the field to take the text from, the same one while it has text, and what of it is new."""
+        if not piece.spoken:
+            return "", ""
+        before = self._source
+        speaker = before if before in piece.spoken else min(piece.spoken, key=RANK.__getitem__)
+        fresh = self._deduplicator.fresh(piece.spoken[speaker], mirror=before not in ("", speaker))
         if fresh:
             self._source = speaker
-        return fresh
+        return speaker, fresh
 
-    def _reason(self, piece: MessagePiece, speaker: str | None, fresh: str) -> list[Delta]:
+    def _reason(self, piece: MessagePiece, speaker: str, fresh: str) -> list[Delta]:
         deltas: list[Delta] = []
         if speaker in piece.flat and fresh:
             deltas += self._flatly(fresh, speaker, piece.part)
@@ -383,13 +350,13 @@ class _ChatResponse:
             deltas += self._block(source, blocks, fresh if speaker == source else None, piece.whole)
         return deltas
 
-    def _flatly(self, text: str, field: str | None, part: int) -> list[Delta]:
+    def _flatly(self, text: str, field: str, part: int) -> list[Delta]:
         # Each item numbers its parts from 0, but all of them are one unit here.
         self._number += part != self._part
         self._part = part
         # The field is noted so that the text can be sent back under the same name.
-        ext = None if self._field_noted else {"field": field}
-        self._flat = self._field_noted = True
+        ext = None if self._flat else {"field": field}
+        self._flat = True
         return [*self._units.reasoning(FLAT), ReasoningDelta(text, key=FLAT, index=self._number, ext=ext)]
 
     def _block(self, source: str, blocks: list[ChatBlock], fresh: str | None, whole: bool) -> list[Delta]:
@@ -446,8 +413,7 @@ class _ChatResponse:
             deltas.append(TextDelta(piece.refusal, key=REFUSAL, ext={"type": REFUSAL}))
         if piece.annotations:
             self._annotations = [*self._annotations, *piece.annotations]
-            ext = {"annotations": self._annotations}
-            deltas.append(TextDelta("", key=self._units.text_key, ext=ext))
+            deltas.append(TextDelta("", key=self._units.text_key, ext={"annotations": self._annotations}))
         return deltas
 
     def _call(self, piece: MessagePiece) -> list[Delta]:
@@ -466,13 +432,10 @@ class _ChatResponse:
         """Attach the signatures of a message to its text or first call; hold them until there is one."""
         self._held += [item for item in signatures if item[0] not in self._signatures]
         self._signatures.update(value for value, _ in signatures)
-        if not self._held or not (self._units.spoke or self._calls.first is not None):
+        if not self._held or not (self._units.spoke or self._calls.ids):
             return []
         held, self._held = self._held, []
-        deltas: list[Delta] = []
-        for value, ext in held:
-            deltas += self._attach(value, ext)
-        return deltas
+        return [delta for value, ext in held for delta in self._attach(value, ext)]
 
     def _attach(self, value: str, ext: Ext) -> list[Delta]:
         self._signed += 1
@@ -484,7 +447,7 @@ class _ChatResponse:
             return [*opened, ReasoningDelta(key=key, ext=ext), signature, *self._units.close(key)]
         if self._units.spoke:
             return [TextDelta("", key=self._units.text_key, ext=ext), self._signature(value, TEXT)]
-        call = self._calls.first or ""
+        call = next(iter(self._calls.ids))
         return [ToolCallDelta(call, ext=ext), self._signature(value, f"tool_call:{call}")]
 
     def _signature(self, value: str, attach: str, key: str | None = None) -> OpaqueDelta:
@@ -504,23 +467,22 @@ class _Deduplicator:
     """Keeps the reasoning text so far, to filter out repetitions of it.
 
     Small equal deltas ("ha", "ha") are text. A delta counts as a repetition only if it contains the whole
-    text so far and that is long and varied, or if there is another reason to expect repetitions.
+    text so far and that is long and varied, or if there is another reason to expect repetitions: a provider
+    is ``cumulative`` if it may send all previous text with every delta.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, cumulative: bool) -> None:
         self._previous: list[str] = []
         self._length = self._measured = 0
+        self._expected = cumulative
         self._cumulative = False
 
-    def fresh(self, text: str, *, cumulative: bool, mirror: bool) -> str:
+    def fresh(self, text: str, *, mirror: bool) -> str:
         """Return the part of ``text`` that is new, and note it.
 
-        Args:
-            text: The text that arrived.
-            cumulative: Whether the provider may send all previous text with every delta.
-            mirror: Whether it is from another field than the previous text.
+        ``mirror`` tells whether it is from another field than the previous text.
         """
-        new = text[self.length :] if self._repeats(text, cumulative, mirror) else text
+        new = text[self.length :] if self._repeats(text, mirror) else text
         if new:
             self._previous.append(new)
         return new
@@ -545,7 +507,7 @@ class _Deduplicator:
         self._measured = len(self._previous)
         return self._length
 
-    def _repeats(self, text: str, cumulative: bool, mirror: bool) -> bool:
+    def _repeats(self, text: str, mirror: bool) -> bool:
         # Only a text at least as long as all before is compared, so that the sum of comparisons is linear.
         length = self.length
         if not length or len(text) < length:
@@ -556,17 +518,12 @@ class _Deduplicator:
             return False
         if self._cumulative or mirror or (len(previous) >= _CLEARLY and len(set(previous)) >= _VARIED):
             return True
-        self._cumulative = cumulative and len(text) > len(previous) and any(map(str.isalnum, previous))
+        self._cumulative = self._expected and len(text) > len(previous) and any(map(str.isalnum, previous))
         return self._cumulative
 
 
 def _shares(texts: Sequence[str], fresh: str | None) -> list[str]:
-    """Distribute new text over its entries.
-
-    Args:
-        texts: The text of each entry.
-        fresh: The new part of all texts joined; ``None`` if another field provides it.
-    """
+    """Distribute the new part of all texts joined over them; it is ``None`` if another field provides it."""
     if fresh is None:
         return [""] * len(texts)
     if fresh == "".join(texts):

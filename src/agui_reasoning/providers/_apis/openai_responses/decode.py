@@ -27,15 +27,15 @@ from agui_reasoning.providers._apis.openai_responses.items import (
     MESSAGE,
     RAW_TEXT,
     REASONING,
+    ROOT,
     SUMMARY_TEXT,
     OutputItem,
     announce,
     grow,
     late_values,
     settle,
-    subagent_of,
 )
-from agui_reasoning.providers.base import Decoder, OfAgent
+from agui_reasoning.providers.base import Decoder, OfAgent, provider_error
 from agui_reasoning.providers.payload import (
     Events,
     Handler,
@@ -44,6 +44,7 @@ from agui_reasoning.providers.payload import (
     Shape,
     Whole,
     as_text,
+    obj,
     openai_transformations,
     shape,
     string,
@@ -69,8 +70,6 @@ class _Incomplete(Members):
 
 
 class _ResponseBody(Members):
-    """A response, or a compacted conversation."""
-
     id: str | None = None
     type: str | None = None
     model: str | None = None
@@ -105,33 +104,32 @@ class _Fault(Members):
     stream_id: str | None = None
 
 
-# Which type of item an event belongs to, what it adds, and the members of the part's number and of the text.
-# A text that is not called "delta" is the whole of its part.
-_GROWTH: Final[dict[str, tuple[str, str, str, str]]] = {
-    "response.reasoning_summary_text.delta": ("reasoning", "summary", "summary_index", "delta"),
-    "response.reasoning_summary_text.done": ("reasoning", "summary", "summary_index", "text"),
-    "response.reasoning_text.delta": ("reasoning", "raw", "content_index", "delta"),
-    "response.reasoning_text.done": ("reasoning", "raw", "content_index", "text"),
+# The type of item that events belong to, what they add, and the members of the part's number and whole text.
+_GROWN: Final = {
+    "reasoning_summary_text": ("reasoning", "summary", "summary_index", "text"),
+    "reasoning_text": ("reasoning", "raw", "content_index", "text"),
     # As Open Responses names them, and as a comment in its schema does.
-    "response.reasoning.delta": ("reasoning", "raw", "content_index", "delta"),
-    "response.reasoning.done": ("reasoning", "raw", "content_index", "text"),
-    "response.reasoning_summary.delta": ("reasoning", "summary", "summary_index", "delta"),
-    "response.reasoning_summary.done": ("reasoning", "summary", "summary_index", "text"),
-    "response.output_text.delta": ("message", "text", "content_index", "delta"),
-    "response.output_text.done": ("message", "text", "content_index", "text"),
-    "response.refusal.delta": ("message", "refusal", "content_index", "delta"),
-    "response.refusal.done": ("message", "refusal", "content_index", "refusal"),
-    "response.function_call_arguments.delta": ("function_call", "arguments", "", "delta"),
-    "response.function_call_arguments.done": ("function_call", "arguments", "", "arguments"),
-    "response.mcp_call_arguments.delta": ("mcp_call", "arguments", "", "delta"),
-    "response.mcp_call_arguments.done": ("mcp_call", "arguments", "", "arguments"),
-    "response.custom_tool_call_input.delta": ("custom_tool_call", "input", "", "delta"),
-    "response.custom_tool_call_input.done": ("custom_tool_call", "input", "", "input"),
+    "reasoning": ("reasoning", "raw", "content_index", "text"),
+    "reasoning_summary": ("reasoning", "summary", "summary_index", "text"),
+    "output_text": ("message", "text", "content_index", "text"),
+    "refusal": ("message", "refusal", "content_index", "refusal"),
+    "function_call_arguments": ("function_call", "arguments", "", "arguments"),
+    "mcp_call_arguments": ("mcp_call", "arguments", "", "arguments"),
+    "custom_tool_call_input": ("custom_tool_call", "input", "", "input"),
+}
+# The same by event. A text that is not called "delta" is the whole of its part.
+_GROWTH: Final = {
+    f"response.{name}.{end}": (*growth, "delta" if end == "delta" else whole)
+    for name, (*growth, whole) in _GROWN.items()
+    for end in ("delta", "done")
 }
 
 _THOUGHT_FORMS = {RAW_TEXT: "raw", SUMMARY_TEXT: "summary"}
 
-_THOUGHTS = ("started", "search_queries", "search_results", "fetch_url_queries", "fetch_url_results")
+_THOUGHTS = tuple(
+    f"response.reasoning.{name}"
+    for name in ("started", "search_queries", "search_results", "fetch_url_queries", "fetch_url_results")
+)
 
 _ENDS = ("completed", "incomplete", "failed", "cancelled")
 
@@ -139,31 +137,24 @@ _STEADY = frozenset({"summary", "raw", "text", "arguments"})
 """What is added as it is, so that the next fragments can be read in a shape."""
 
 
-def _of_stream(handler: Callable[..., list[Delta]], *more: str) -> Handler:
-    """Return a method that leaves out events of other streams of the connection."""
+def _of_stream(
+    handler: Callable[..., list[Delta]], *more: str, struct: type[Members] = _ResponsesEvent
+) -> tuple[type[Members], Handler]:
+    """Return what is read of an event, and a method that leaves out those of other streams."""
 
     def handle(self: OpenAIResponsesDecoder, event: Any, raw: JSONObject) -> list[Delta]:
         given = event.stream_id
         return handler(self, event, raw, *more) if given is None or self._is_ours(given) else []
 
-    return handle
+    return struct, handle
 
 
 @lru_cache(64)
 def _fragment(kind: str, index: int, number: str, part: int | None) -> Shape:
     """Return the shape of events that add text to a part of an item."""
     place = {number: part if part is None else Literal[part]} if number else {"content_index": Whole | None}
-    return shape(
-        {
-            "type": Literal[kind],
-            "output_index": Literal[index],
-            "item_id": str | None,
-            **place,
-            "delta": str,
-            "stream_id": None,
-        },
-        _ResponsesEvent,
-    )
+    item = {"type": Literal[kind], "output_index": Literal[index], "item_id": str | None}
+    return shape({**item, **place, "delta": str, "stream_id": None}, _ResponsesEvent)
 
 
 class OpenAIResponsesDecoder(Decoder):
@@ -173,13 +164,9 @@ class OpenAIResponsesDecoder(Decoder):
     vendor: ClassVar[str | None] = "openai"
     multiplexed = True
     response = _ResponseBody
+    _heard_id: str | None = None
 
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._heard_id: str | None = None
-        self._reset()
-
-    def _reset(self, *, running: bool = False) -> None:
+    def _clear(self, *, running: bool = False) -> None:
         """Reset the items: keys, IDs and indices belong to one response."""
         self._running = running
         self._response_id: str | None = None
@@ -214,12 +201,12 @@ class OpenAIResponsesDecoder(Decoder):
     def _end(self) -> list[Delta]:
         if not self._running:
             return []
-        self._reset()
+        self._clear()
         raise self._truncated()
 
     def _whole(self, response: _ResponseBody, raw: JSONObject) -> list[Delta]:
         """Decode a response or a compacted conversation."""
-        self._reset()
+        self._clear()
         if response.type == "error":
             return self._error(_Fault(response.error), raw)
         return self._conclude(response, "", "")
@@ -230,7 +217,7 @@ class OpenAIResponsesDecoder(Decoder):
         start = self._start(event.response or _ResponseBody())
         if self._running and self._response_id and start.id and self._response_id != start.id:
             raise self._mixed()
-        self._reset(running=True)
+        self._clear(running=True)
         self._response_id = start.id
         return [start]
 
@@ -293,7 +280,7 @@ class OpenAIResponsesDecoder(Decoder):
         deltas += [*self._end_thought(), *missing, *self._count_tokens(response)]
         if entries := openai_transformations(response.input_transformations):
             deltas.append(InputTransformationsDelta(entries))
-        self._reset()
+        self._clear()
         if response.error or reason == "failed":
             raise _failure(response.error or {}, deltas)
         if reason in self._traits.cut_reasons:
@@ -311,14 +298,12 @@ class OpenAIResponsesDecoder(Decoder):
         unfinished = [item for item in self._items.values() if not item.settled]
         for index, source in enumerate(response.output or ()):
             place = f"{path}/output/{index}"
-            kind = string(source, "type", place)
-            item = self._match(unfinished, index, kind)
+            item = self._match(unfinished, index, string(source, "type", place))
             if item is None:
                 deltas += self._late_values(index, source, place)
-                continue
-            more = self._settled(item, source, place)
-            deltas += more
-            last = item.tail
+            else:
+                deltas += self._settled(item, source, place)
+                last = item.tail
         return deltas, last
 
     def _late_values(self, index: int, source: JSONObject, place: str) -> list[Delta]:
@@ -326,9 +311,7 @@ class OpenAIResponsesDecoder(Decoder):
         item = self._items.get((index, REASONING))
         if item is None or item.id != string(source, "id", place) or source.get("type") != REASONING:
             return []
-        if item.agent:  # its native part was complete
-            return []
-        return late_values(item, source, place)
+        return [] if item.agent else late_values(item, source, place)  # a native part was complete
 
     def _match(self, unfinished: list[OutputItem], index: int, kind: str) -> OutputItem | None:
         item = self._items.get((index, kind))
@@ -361,7 +344,7 @@ class OpenAIResponsesDecoder(Decoder):
 
     def _error(self, event: _Fault, raw: JSONObject) -> list[Delta]:
         nested = event.error
-        self._reset()
+        self._clear()
         raise _failure(nested if isinstance(nested, dict) else {**raw, "type": None}, [])
 
     def _untyped(self, event: _Fault, raw: JSONObject) -> list[Delta]:
@@ -399,15 +382,17 @@ class OpenAIResponsesDecoder(Decoder):
         """End an item. One of an agent below the root is also kept as it is, in its place."""
         self._find_agent(item, source, path)
         deltas = settle(item, source, path)
-        item.tail = None if item.agent else _tail(deltas)
         if not item.agent:
+            # Answered calls are complete, so a length limit does not cut them.
+            item.tail = deltas[-1].key if isinstance(deltas[-1], CloseDelta) else None
             return deltas
         cut = source.get("status") == "incomplete"
         return _told(item, deltas) + ([] if cut else [NativeDelta(f"openai.{item.type}", source)])
 
     def _find_agent(self, item: OutputItem, source: JSONObject, path: str) -> None:
         if self.splits_agents and item.type in (REASONING, MESSAGE):
-            item.agent = subagent_of(source, path) or item.agent
+            name = string(obj(source, "agent", path), "agent_name", f"{path}/agent")
+            item.agent = item.agent if name in ("", ROOT) else name
 
     def _grown(self, event: _ResponsesEvent, raw: JSONObject, name: str) -> list[Delta]:
         kind, form, number, member = _GROWTH[name]
@@ -462,12 +447,11 @@ class OpenAIResponsesDecoder(Decoder):
         return OutputItem(kind, f"item:{index}{again}", index, self._traits)
 
     def _keep(self, item: OutputItem) -> None:
-        if self._items.get((item.index, item.type)) is item:
-            return
-        self._items[item.index, item.type] = self._newest = item
-        self._count += 1
-        if item.id:
-            self._ids[item.id] = item.index
+        if self._items.get((item.index, item.type)) is not item:
+            self._items[item.index, item.type] = self._newest = item
+            self._count += 1
+            if item.id:
+                self._ids[item.id] = item.index
 
 
 def _told(item: OutputItem, deltas: list[Delta]) -> list[Any]:
@@ -475,46 +459,31 @@ def _told(item: OutputItem, deltas: list[Delta]) -> list[Any]:
     return [OfAgent(item.agent, delta) for delta in deltas] if item.agent else deltas
 
 
-def _tail(deltas: list[Delta]) -> str | None:
-    """Return the unit of an item that a length limit cuts; answered calls are complete."""
-    return deltas[-1].key if isinstance(deltas[-1], CloseDelta) else None
-
-
 def _failure(error: JSONObject, deltas: list[Delta]) -> ProviderError:
-    code, kind = error.get("code"), error.get("type")
-    return ProviderError(
-        provider_code=None if code is None else as_text(code),
-        provider_type=kind if isinstance(kind, str) else None,
-        provider_message=as_text(error.get("message")),
-        deltas=(*deltas, CloseDelta(status="incomplete")),
-    )
+    code = error.get("code")
+    named = {"code": None if code is None else as_text(code), "type": error.get("type")}
+    return provider_error(named, as_text(error.get("message")), deltas)
 
 
 OpenAIResponsesDecoder.events = Events(
     "type",
     {
-        "response.created": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._created)),
-        "response.queued": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._progressed)),
-        "response.in_progress": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._progressed)),
-        "response.output_item.added": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._added)),
-        "response.output_item.done": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._item_done)),
-        **{name: (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._grown, name)) for name in _GROWTH},
+        "response.created": _of_stream(OpenAIResponsesDecoder._created),
+        "response.queued": _of_stream(OpenAIResponsesDecoder._progressed),
+        "response.in_progress": _of_stream(OpenAIResponsesDecoder._progressed),
+        "response.output_item.added": _of_stream(OpenAIResponsesDecoder._added),
+        "response.output_item.done": _of_stream(OpenAIResponsesDecoder._item_done),
+        **{name: _of_stream(OpenAIResponsesDecoder._grown, name) for name in _GROWTH},
         **{
-            f"response.{part}.{end}": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._part, end))
+            f"response.{part}.{end}": _of_stream(OpenAIResponsesDecoder._part, end)
             for part in ("content_part", "reasoning_part")
             for end in ("added", "done")
         },
-        **{
-            f"response.reasoning.{name}": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._thought_event))
-            for name in _THOUGHTS
-        },
-        "response.reasoning.stopped": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._stopped)),
-        **{
-            f"response.{word}": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._ended, word))
-            for word in _ENDS
-        },
-        "response.done": (_ResponsesEvent, _of_stream(OpenAIResponsesDecoder._ended_again)),
-        "error": (_Fault, _of_stream(OpenAIResponsesDecoder._error)),
-        None: (_Fault, _of_stream(OpenAIResponsesDecoder._untyped)),
+        **dict.fromkeys(_THOUGHTS, _of_stream(OpenAIResponsesDecoder._thought_event)),
+        "response.reasoning.stopped": _of_stream(OpenAIResponsesDecoder._stopped),
+        **{f"response.{word}": _of_stream(OpenAIResponsesDecoder._ended, word) for word in _ENDS},
+        "response.done": _of_stream(OpenAIResponsesDecoder._ended_again),
+        "error": _of_stream(OpenAIResponsesDecoder._error, struct=_Fault),
+        None: _of_stream(OpenAIResponsesDecoder._untyped, struct=_Fault),
     },
 )

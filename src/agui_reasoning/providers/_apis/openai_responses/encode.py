@@ -130,14 +130,13 @@ def _response(step: ResponseStep, options: EncodingOptions, used: set[str]) -> l
     _pair(slots, options)
     if options.rule.calls_together:
         slots = _calls_together(slots)
-    for slot in slots:
-        if slot.item is None:
-            continue
+    sent = [slot for slot in slots if slot.item is not None]
+    for slot in sent:
         for unit in slot.units:
             if slot.thinks or isinstance(unit.part, NativePart) or values(unit, *THOUGHT_SIGNATURES):
                 options.report.echo(unit)
-    used |= {_identity(slot) for slot in slots} - {""}
-    return [slot.item for slot in slots if slot.item is not None]
+    used |= {_identity(slot) for slot in sent} - {""}
+    return [slot.item for slot in sent if slot.item is not None]
 
 
 def _refuse_repeated(slots: Sequence[_Slot], options: EncodingOptions, used: set[str]) -> None:
@@ -164,14 +163,13 @@ def _slots(step: ResponseStep, options: EncodingOptions) -> Iterator[_Slot]:
     text_units: list[EchoUnit] = []
     results = {unit.part.tool_call_id for unit in step.units if isinstance(unit.part, ToolResultPart)}
     for unit in step.units:
-        if text_units and not (isinstance(unit.part, TextPart) and _continues(text_units[-1], unit)):
+        speaks = isinstance(unit.part, TextPart)
+        if text_units and not (speaks and _continues(text_units[-1], unit)):
             yield _message(text_units, options)
             text_units = []
-        if isinstance(unit.part, TextPart):
+        if speaks:
             text_units.append(unit)
-            continue
-        slot = _PARTS[type(unit.part)](unit.part, unit, options, results)
-        if slot is not None:
+        elif (slot := _PARTS[type(unit.part)](unit.part, unit, options, results)) is not None:
             yield slot
     if text_units:
         yield _message(text_units, options)
@@ -195,9 +193,9 @@ def _calls_together(slots: Sequence[_Slot]) -> list[_Slot]:
 def _pair(slots: Sequence[_Slot], options: EncodingOptions) -> None:
     """Keep reasoning only before its follower, and item IDs only after their reasoning."""
     unpaired = False
-    for thinks, run, follower, kept_behind in _runs(slots, options):
+    for thinks, run, follower, orphan in _runs(slots, options):
         if thinks:
-            _leave_out(run, _verdict(run, follower, options, kept_behind=kept_behind), options)
+            _leave_out(run, "orphan" if orphan else _verdict(run, follower, options), options)
             unpaired = options.rule.pairs and any(slot.item is None for slot in run)
         elif unpaired:
             for slot in run:
@@ -206,25 +204,23 @@ def _pair(slots: Sequence[_Slot], options: EncodingOptions) -> None:
 
 def _drop_orphans(slots: Sequence[_Slot], options: EncodingOptions) -> None:
     """Remove reasoning without a follower, so that its ID is free."""
-    for thinks, run, follower, kept_behind in _runs(slots, options):
-        if thinks and _is_orphan(follower, kept_behind=kept_behind):
+    for thinks, run, _, orphan in _runs(slots, options):
+        if thinks and orphan:
             _leave_out(run, "orphan", options)
 
 
 def _runs(
     slots: Sequence[_Slot], options: EncodingOptions
-) -> Iterator[tuple[bool, list[_Slot], _Slot | None, bool]]:
-    """Yield runs of reasoning and other items, the slot after each, and whether the run may come last."""
+) -> Iterator[tuple[bool, list[_Slot], JSONObject | None, bool]]:
+    """Yield runs of reasoning and other items, the item after each, and whether one is missing."""
     sent = False
     runs = [(thinks, list(run)) for thinks, run in groupby(slots, key=lambda slot: slot.thinks)]
     for number, (thinks, run) in enumerate(runs):
-        follower = runs[number + 1][1][0] if number + 1 < len(runs) else None
-        yield thinks, run, follower, options.rule.trailing == "keep" and sent
+        last = number + 1 == len(runs)
+        follower = None if last else runs[number + 1][1][0].item
+        may_be_last = last and options.rule.trailing == "keep" and sent
+        yield thinks, run, follower, follower is None and not may_be_last
         sent = sent or any(slot.item for slot in run)
-
-
-def _is_orphan(follower: _Slot | None, *, kept_behind: bool) -> bool:
-    return not kept_behind if follower is None else follower.item is None
 
 
 def _leave_out(run: list[_Slot], reason: str, options: EncodingOptions) -> None:
@@ -235,15 +231,13 @@ def _leave_out(run: list[_Slot], reason: str, options: EncodingOptions) -> None:
             options.report.drop(slot.units[0], reason, harmless=reason == "orphan")
 
 
-def _verdict(run: list[_Slot], follower: _Slot | None, options: EncodingOptions, *, kept_behind: bool) -> str:
+def _verdict(run: list[_Slot], follower: JSONObject | None, options: EncodingOptions) -> str:
     """Return why a run of reasoning items cannot be sent; empty if it can."""
-    if _is_orphan(follower, kept_behind=kept_behind):
-        return "orphan"
-    if follower is None or follower.item is None or not options.rule.pairs:
+    if follower is None or not options.rule.pairs:
         return ""
     if any(slot.item is None for slot in run):
         return "unpaired"
-    if follower.item.get("id"):
+    if follower.get("id"):
         return ""
     # The follower has no ID, so the server can only use an encrypted value.
     if any("encrypted_content" not in (slot.item or {}) for slot in run):
@@ -260,7 +254,7 @@ def _unpair(slot: _Slot, options: EncodingOptions) -> None:
     if slot.item.get("type") in _MAY_LOSE_ID:
         slot.item.pop("id", None)
         if slot.item["type"] == MESSAGE:
-            slot.item = _bare_message(slot)
+            slot.item = _bare_message(slot.units)
     elif slot.item.get("id") and not options.stateless and isinstance(slot.units[0].part, ToolResultPart):
         # This item requires its ID.
         slot.item = None
@@ -290,19 +284,15 @@ def _reasoning(part: ReasoningPart, unit: EchoUnit, options: EncodingOptions, re
         item["encrypted_content"] = encrypted[0].value
     if signature := values(unit, SIGNATURE):
         item["signature"] = signature[0].value
-    if not item["summary"] and item.keys() <= _empty_item(options):
+    # IDs count as content where servers may know items by them.
+    by_id = options.rule.pairs or options.rule.needs == "encrypted" or options.rule.status == "required"
+    empty = {"type", "summary"} if by_id else {"type", "summary", "id"}
+    if not item["summary"] and item.keys() <= empty:
         # Perplexity's thoughts do not arrive in items.
         options.report.drop(unit, "policy" if part.segments else "empty", harmless=True)
         return slot
     slot.item = {**leftovers(unit, "id", "phase", "status", "encrypted_content", "content"), **item}
     return slot
-
-
-def _empty_item(options: EncodingOptions) -> frozenset[str]:
-    """Return the fields of items without content; IDs count where servers may know items by them."""
-    rule = options.rule
-    by_id = rule.pairs or rule.needs == "encrypted" or rule.status == "required"
-    return frozenset({"type", "summary"} if by_id else {"type", "summary", "id"})
 
 
 def _text_item(slot: _Slot, part: ReasoningPart, identity: JSONObject, options: EncodingOptions) -> _Slot:
@@ -353,21 +343,21 @@ def _message_id(unit: EchoUnit) -> str | None:
 
 def _message(units: list[EchoUnit], options: EncodingOptions) -> _Slot:
     """Return the message with these texts as its parts."""
-    slot, last = _Slot(units, None), units[-1]
+    last = units[-1]
     identity = _message_id(last)
     if identity is None or last.kinship != "same" or not options.rule.ids:
-        slot.item = _bare_message(slot)
-        return slot
-    slot.item = {
+        return _Slot(units, _bare_message(units))
+    agent = leftovers(last).get("agent")
+    item = {
         "type": MESSAGE,
         "role": "assistant",
         "id": identity,
         "content": [_spoken(unit) for unit in units],
         "status": "completed" if getattr(last.part, "status", "") == "complete" else "incomplete",
         **_phase(last),
-        **_agent(last),
+        **({"agent": agent} if isinstance(agent, dict) and isinstance(agent.get("agent_name"), str) else {}),
     }
-    return slot
+    return _Slot(units, item)
 
 
 def _spoken(unit: EchoUnit) -> JSONObject:
@@ -382,40 +372,32 @@ def _phase(unit: EchoUnit) -> JSONObject:
     return {"phase": phase} if isinstance(phase, str) else {}
 
 
-def _agent(unit: EchoUnit) -> JSONObject:
-    agent = leftovers(unit).get("agent")
-    return {"agent": agent} if isinstance(agent, dict) and isinstance(agent.get("agent_name"), str) else {}
-
-
-def _bare_message(slot: _Slot) -> JSONObject | None:
+def _bare_message(units: Sequence[EchoUnit]) -> JSONObject | None:
     """Return a message without an ID."""
-    text = "".join(getattr(unit.part, "text", "") for unit in slot.units)
-    return {"role": "assistant", "content": text, **_phase(slot.units[0])} if text else None
+    text = "".join(getattr(unit.part, "text", "") for unit in units)
+    return {"role": "assistant", "content": text, **_phase(units[0])} if text else None
 
 
 def _call(part: ToolCallPart, unit: EchoUnit, options: EncodingOptions, results: Set[str]) -> _Slot | None:
-    kind = leftovers(unit).get("type")
+    kind = type_of(leftovers(unit))
     if unit.incomplete or (part.server and not unit.same_format):
         return _Slot([unit], None)
     if part.server and not options.rule.takes_natives:
         return None
-    action = isinstance(kind, str) and kind in _ACTION_OUTPUTS and (part.server or is_readable(part))
+    action = kind in _ACTION_OUTPUTS and (part.server or is_readable(part))
     if part.server and not action:
         # The result's item contains both call and result.
         return None if part.id in results else _Slot([unit], None)
     if part.server or (action and unit.kinship == "same"):
-        return _Slot([unit], {**leftovers(unit), **_action(part, str(kind)), "call_id": unit.call_id})
+        # Clients may send other fields, too.
+        fields = {name: value for name, value in _arguments(part).items() if name in ACTIONS[kind]}
+        return _Slot([unit], {**leftovers(unit), **fields, "call_id": unit.call_id})
     return _Slot([unit], _function(part, unit, options))
 
 
 def _arguments(part: ToolCallPart) -> JSONObject:
     value = load(part.arguments, max_nesting=MAX_NESTING)
     return value if isinstance(value, dict) else {}
-
-
-def _action(part: ToolCallPart, kind: str) -> JSONObject:
-    """Return the fields of an item that are its arguments; clients may send others."""
-    return {name: value for name, value in _arguments(part).items() if name in ACTIONS[kind]}
 
 
 def _function(part: ToolCallPart, unit: EchoUnit, options: EncodingOptions) -> JSONObject:
@@ -493,57 +475,45 @@ _PARTS: Final[dict[type[Part], Callable[[Any, EchoUnit, EncodingOptions, Set[str
 
 
 def _output(answer: CallAnswer, report: EchoReport) -> JSONObject:
-    part, kind = answer.call, leftovers(answer.unit).get("type")
-    if (
-        answer.unit.kinship == "same"
-        and isinstance(kind, str)
-        and kind in _ACTION_OUTPUTS
-        and is_readable(part)
-    ):
+    part, kind = answer.call, type_of(leftovers(answer.unit))
+    if answer.unit.kinship == "same" and kind in _ACTION_OUTPUTS and is_readable(part):
         name, identity, write = _ACTION_OUTPUTS[kind]
         text = text_of(answer.content, report, RESULT)
-        return {"type": name, identity: answer.call_id, **write(text, answer.is_error)}
+        value = load(text, max_nesting=MAX_NESTING)
+        return {"type": name, identity: answer.call_id, **write(text, value, answer.is_error)}
     name = f"{CUSTOM}_output" if _is_custom(part) else f"{FUNCTION}_output"
     return {"type": name, "call_id": answer.call_id, "output": _content(answer.content, report, RESULT)}
 
 
-def _local_shell_output(text: str, failed: bool) -> JSONObject:
-    return {"output": text}
-
-
-def _computer_output(text: str, failed: bool) -> JSONObject:
-    value = load(text, max_nesting=MAX_NESTING)
+def _computer_output(text: str, value: Any, failed: bool) -> JSONObject:
     screenshot = {"type": "computer_screenshot", "image_url": text}
     return {"output": value if isinstance(value, dict) else screenshot}
 
 
-def _shell_output(text: str, failed: bool) -> JSONObject:
-    value = load(text, max_nesting=MAX_NESTING)
+def _shell_output(text: str, value: Any, failed: bool) -> JSONObject:
     written = {"stdout": "", "stderr": text} if failed else {"stdout": text, "stderr": ""}
     entry = {**written, "outcome": {"type": "exit", "exit_code": int(failed)}}
     return {"output": value if isinstance(value, list) else [entry]}
 
 
-def _patch_output(text: str, failed: bool) -> JSONObject:
-    value = load(text, max_nesting=MAX_NESTING)
+def _patch_output(text: str, value: Any, failed: bool) -> JSONObject:
     fields = value if isinstance(value, dict) else {"output": text}
     return {"status": "failed" if failed else "completed", **fields}
 
 
-def _search_output(text: str, failed: bool) -> JSONObject:
-    value = load(text, max_nesting=MAX_NESTING)
+def _search_output(text: str, value: Any, failed: bool) -> JSONObject:
     return value if isinstance(value, dict) else {"tools": value if isinstance(value, list) else []}
 
 
-_ACTION_OUTPUTS: dict[str, tuple[str, str, Callable[[str, bool], JSONObject]]] = {
+_ACTION_OUTPUTS: dict[str, tuple[str, str, Callable[[str, Any, bool], JSONObject]]] = {
     "computer_call": ("computer_call_output", "call_id", _computer_output),
-    "local_shell_call": ("local_shell_call_output", "id", _local_shell_output),
+    "local_shell_call": ("local_shell_call_output", "id", lambda text, value, failed: {"output": text}),
     "shell_call": ("shell_call_output", "call_id", _shell_output),
     "apply_patch_call": ("apply_patch_call_output", "call_id", _patch_output),
     "tool_search_call": ("tool_search_output", "call_id", _search_output),
 }
-"""Client calls other than functions: the type of the result item, the field that names the call, and the
-conversion of text to the other fields. JSON of the right format is used unchanged."""
+"""Client calls other than functions: the type of the result item, the field that names the call, and what
+writes the other fields of a text, and of its value as JSON, used unchanged if it has the right format."""
 
 
 # -- content
@@ -578,5 +548,5 @@ _CONTENT: Final[PartSpelling] = {"text": _text, "image": _image, "document": _do
 
 
 def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
-    function = {"type": FUNCTION.removesuffix("_call"), "name": name, "description": description}
-    return {**function, "parameters": schema, "strict": False}
+    named = {"type": "function", "name": name, "description": description}
+    return {**named, "parameters": schema, "strict": False}

@@ -66,10 +66,8 @@ class OutputItem:
     """The state of an output item.
 
     Attributes:
-        type: The type of the item.
         key: The key of its unit; each content part of a message has its own key.
         index: Its position in the response.
-        traits: The vendor's traits.
         id: The ID in its announcement; final IDs differ if a proxy rotates them.
         call: The ID of the call that it was announced as.
         streamed: Whether a fragment of it arrived.
@@ -96,24 +94,14 @@ class OutputItem:
     agent: str = ""
 
 
-def subagent_of(source: JSONObject, path: str) -> str:
-    """Return the name of the agent that wrote an item, if it is below the root; else nothing."""
-    name = string(obj(source, "agent", path), "agent_name", f"{path}/agent")
-    return "" if name == ROOT else name
-
-
 # -- how an item begins
 
 
 def announce(item: OutputItem, source: JSONObject, path: str, *, alone: bool) -> list[Delta]:
     """Return what can be shown of an item before its content arrives.
 
-    Args:
-        item: The new item.
-        source: Its form in ``output_item.added``.
-        path: The position of the form in the payload.
-        alone: Whether no other item is open. Otherwise only client calls are announced, because the parts
-            must have the order of the items, and the other item's text or result may still arrive.
+    Unless it is ``alone``, so that no other item is open, only client calls are announced: the parts must
+    have the order of the items, and the other item's text or result may still arrive.
     """
     item.id = string(source, "id", path)
     if item.type == REASONING and alone and item.id:
@@ -151,15 +139,10 @@ def _is_server(item: OutputItem, source: JSONObject, path: str) -> bool:
 
 
 def grow(item: OutputItem, form: str, text: str, index: int, *, whole: bool) -> list[Delta]:
-    """Decode a fragment of an item's text.
+    """Decode a fragment of an open item's text: its form, a key of ``_GROWERS``, and the number of its part.
 
-    Args:
-        item: The open item.
-        form: The field of the fragment, a key of ``_GROWERS``.
-        text: The fragment.
-        index: The number of its part.
-        whole: Whether it is the whole text of the part. It counts only if the item had no fragments, because
-            Bedrock numbers a part differently in its fragments and at its end.
+    The ``whole`` text of a part counts only if the item had no fragments, because Bedrock numbers a part
+    differently in its fragments and at its end.
     """
     if whole:
         item.part = None
@@ -193,18 +176,14 @@ def _grow_input(item: OutputItem, text: str, index: int, whole: bool) -> list[De
     return [ToolCallDelta(item.call, "", opening + compact_json(text)[1:-1])]
 
 
-def _part_key(item: OutputItem, index: int) -> str:
-    return f"{item.key}:{index}"
-
-
 _GROWERS: dict[str, Callable[[OutputItem, str, int, bool], list[Delta]]] = {
     "summary": lambda item, text, index, whole: [
         ReasoningDelta(text, key=item.key, channel="summary", index=index)
     ],
     "raw": _grow_raw,
-    "text": lambda item, text, index, whole: [TextDelta(text, key=_part_key(item, index))],
+    "text": lambda item, text, index, whole: [TextDelta(text, key=f"{item.key}:{index}")],
     "refusal": lambda item, text, index, whole: [
-        TextDelta(text, key=_part_key(item, index), ext={"type": "refusal"})
+        TextDelta(text, key=f"{item.key}:{index}", ext={"type": "refusal"})
     ],
     "arguments": lambda item, text, index, whole: [ToolCallDelta(item.call, "", text)],
     "input": _grow_input,
@@ -228,8 +207,13 @@ def _settle_native(item: OutputItem, source: JSONObject, path: str) -> list[Delt
 
 
 def _settle_reasoning(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    segments = _segments(item, source, path)
-    ext = other_fields(source, *_REASONING_FIELDS) | _trailing(source) | _types(source)
+    segments = [
+        ReasoningDelta(text, key=item.key, channel=channel, index=index)
+        for name, channel in _CHANNELS.items()
+        for index, part in enumerate(array(source, name, path))
+        if (text := string(part, "text", f"{path}/{name}/{index}"))
+    ]
+    ext = other_fields(source, *_REASONING_FIELDS) | _notes(source)
     identity = string(source, "id", path)
     deltas: list[Delta] = []
     if identity or ext:
@@ -239,50 +223,28 @@ def _settle_reasoning(item: OutputItem, source: JSONObject, path: str) -> list[D
     return [*deltas, CloseDelta(key=item.key, status=_status(source))]
 
 
-def _segments(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    return [
-        ReasoningDelta(text, key=item.key, channel=channel, index=index)
-        for name, channel in _CHANNELS.items()
-        for index, part in enumerate(array(source, name, path))
-        if (text := string(part, "text", f"{path}/{name}/{index}"))
-    ]
-
-
-def _trailing(source: JSONObject) -> JSONObject:
-    """Note an empty part at the end; others show as gaps between the numbers of parts."""
-    return {
-        f"{name}_parts": len(parts)
-        for name in _CHANNELS
-        if (parts := source.get(name)) and not parts[-1].get("text")
+def _notes(source: JSONObject) -> JSONObject:
+    """Note an empty part at the end, which leaves no gap between numbers, and other types of raw parts."""
+    listed = {name: source.get(name) or [] for name in _CHANNELS}
+    notes: JSONObject = {
+        f"{name}_parts": len(parts) for name, parts in listed.items() if parts and not parts[-1].get("text")
     }
-
-
-def _types(source: JSONObject) -> JSONObject:
-    """Note the parts of raw reasoning without their text, if one is of another type (Open Responses)."""
-    parts = source.get("content") or []
-    if all(part.get("type") == RAW_TEXT for part in parts):
-        return {}
-    return {
-        "content_types": [{name: value for name, value in part.items() if name != "text"} for part in parts]
-    }
+    if any(part.get("type") != RAW_TEXT for part in listed["content"]):  # Open Responses
+        textless = ({key: part[key] for key in part if key != "text"} for part in listed["content"])
+        notes["content_types"] = list(textless)
+    return notes
 
 
 def late_values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     """Return the values of a reasoning item, if none arrived yet."""
-    found = [] if item.encrypted else _values(item, source, path)
-    item.encrypted = item.encrypted or bool(found)
-    return found
-
-
-def _values(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    kinds = {"signature": SIGNATURE}
-    if item.traits.encrypted_kind:
-        kinds = {"encrypted_content": item.traits.encrypted_kind, **kinds}
-    return [
+    kinds = {"encrypted_content": item.traits.encrypted_kind, "signature": SIGNATURE}
+    found: list[Delta] = [
         OpaqueDelta(Opaque(kind, value), key=item.key)
         for name, kind in kinds.items()
-        if (value := string(source, name, path))
+        if kind and not item.encrypted and (value := string(source, name, path))
     ]
+    item.encrypted = item.encrypted or bool(found)
+    return found
 
 
 def _settle_message(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
@@ -310,10 +272,10 @@ def _end_message(item: OutputItem, parts: list[tuple[int, str, JSONObject]], sta
     numbers = heard if len(heard) == len(parts) else [number for number, _, _ in parts]
     deltas: list[Delta] = []
     for number, (_, text, ext) in zip(numbers, parts, strict=True):
-        key = _part_key(item, number)
+        key = f"{item.key}:{number}"
         deltas += [TextDelta("" if heard else text, key=key, ext=ext or None), CloseDelta(key=key)]
     # A message is cut at its end, so the parts before the last one are complete.
-    return [*deltas[:-1], CloseDelta(key=_part_key(item, numbers[-1]), status=status)]
+    return [*deltas[:-1], CloseDelta(key=f"{item.key}:{numbers[-1]}", status=status)]
 
 
 def _part_ext(source: JSONObject, part: JSONObject) -> JSONObject:
@@ -328,20 +290,19 @@ def _part_ext(source: JSONObject, part: JSONObject) -> JSONObject:
 def _settle_function(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     call = _call_id(item, source, path)
     ext = other_fields(source, "type", "call_id", "name", "arguments", "status", "thought_signature")
-    deltas = [_final_call(item, source, path, as_text(source.get("arguments")), ext=ext)]
+    deltas = _end_call(item, source, path, as_text(source.get("arguments")), ext=ext)
     if signature := string(source, "thought_signature", path):
         opaque = Opaque(item.traits.thought_signature_kind, signature, attach=f"tool_call:{call}")
-        deltas.append(OpaqueDelta(opaque, key=call))
-    return [*deltas, CloseDelta(key=call, status=_status(source))]
+        deltas.insert(1, OpaqueDelta(opaque, key=call))
+    return deltas
 
 
 def _settle_custom(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
     whole = compact_json({"input": string(source, "input", path)})
     if _is_server(item, source, path):
-        return _end_server(item, source, path, whole)
+        return _settle_server(item, source, path, whole)
     ext = {"type": CUSTOM} | other_fields(source, "type", "call_id", "name", "input", "status")
-    call = _final_call(item, source, path, whole, ext=ext)
-    return [call, CloseDelta(key=_call_id(item, source, path), status=_status(source))]
+    return _end_call(item, source, path, whole, ext=ext)
 
 
 def _settle_action(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
@@ -352,25 +313,20 @@ def _settle_action(item: OutputItem, source: JSONObject, path: str) -> list[Delt
     arguments = as_text({name: source[name] for name in fields if source.get(name) is not None})
     apart = ("call_id", *fields)
     ext = {name: value for name, value in source.items() if value is not None and name not in apart}
-    call = _final_call(item, source, path, arguments, ext=ext, server=server)
-    return [call, CloseDelta(key=_call_id(item, source, path), status=_status(source))]
+    return _end_call(item, source, path, arguments, ext=ext, server=server)
 
 
-def _settle_server(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
-    return _end_server(item, source, path, _server_arguments(source))
-
-
-def _end_server(item: OutputItem, source: JSONObject, path: str, arguments: str) -> list[Delta]:
+def _settle_server(
+    item: OutputItem, source: JSONObject, path: str, arguments: str | None = None
+) -> list[Delta]:
     """End a call of the provider's own; the item, which has both call and result, goes with the result."""
+    given = _server_arguments(source) if arguments is None else arguments
     call = _call_id(item, source, path)
-    return [
-        _final_call(item, source, path, arguments, server=True),
-        CloseDelta(key=call, status=_status(source)),
-        ToolResultDelta(call, _server_result(source), error=_failure(source), native=source),
-    ]
+    result = ToolResultDelta(call, _server_result(source), error=_failure(source), native=source)
+    return [*_end_call(item, source, path, given, server=True), result]
 
 
-def _final_call(
+def _end_call(
     item: OutputItem,
     source: JSONObject,
     path: str,
@@ -378,15 +334,13 @@ def _final_call(
     *,
     ext: JSONObject | None = None,
     server: bool = False,
-) -> Delta:
+) -> list[Delta]:
+    call = _call_id(item, source, path)
+    name = "" if item.call else _name(item, source, path)
     ending = '"}' if item.type == CUSTOM and item.streamed else ""
-    return ToolCallDelta(
-        _call_id(item, source, path),
-        "" if item.call else _name(item, source, path),
-        ending if item.heard else arguments,
-        server=server,
-        ext=ext or None,
-    )
+    text = ending if item.heard else arguments
+    ended = CloseDelta(key=call, status=_status(source))
+    return [ToolCallDelta(call, name, text, server=server, ext=ext or None), ended]
 
 
 def _server_arguments(source: JSONObject) -> str:
@@ -409,10 +363,8 @@ def _server_result(source: JSONObject) -> str:
 def _failure(source: JSONObject) -> str | None:
     """Return why a call of the provider's own failed; ``None`` if it did not."""
     error = source.get("error")
-    words = error.get("message", "") if isinstance(error, dict) else error
-    if not error:
-        return None
-    return words if isinstance(words, str) else ""
+    words = error.get("message") if isinstance(error, dict) else error
+    return None if not error else words if isinstance(words, str) else ""
 
 
 def _settle_output(item: OutputItem, source: JSONObject, path: str) -> list[Delta]:
