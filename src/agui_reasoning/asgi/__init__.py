@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from inspect import isawaitable
 from ipaddress import ip_address
@@ -163,10 +163,14 @@ async def read_body(request: Request, max_bytes: int, timeout_s: float) -> bytes
     return bytes(body)
 
 
+def media_type(headers: Mapping[str, str]) -> str:
+    """Return the media type that headers declare, without its parameters; ``""`` for none."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def check_type(request: Request) -> None:
     """Require JSON, so that forms of other web pages, which cannot send this type, do not start paid runs."""
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
+    if media_type(request.headers) != "application/json":
         raise RemoteProtocolError(
             "The content type of the request is not JSON.",
             code="not_declared_json",
@@ -234,7 +238,7 @@ class ThinkingUpgradeMiddleware:
             ConfigurationError: ``downgrade`` is not a known peer (``unknown_peer``).
         """
         if isinstance(downgrade, str):
-            _downgrader(downgrade, _ignore)
+            _downgrader(downgrade)
         self._app = app
         self._repair = repair
         self._keep_title = keep_title
@@ -293,7 +297,7 @@ class _UpgradedResponse:
 
     async def _start(self, message: Message) -> None:
         headers = Headers(raw=message.get("headers", []))
-        if is_event_stream(headers.get("content-type", "")):
+        if media_type(headers) == MEDIA_TYPE:
             if headers.get("content-encoding", "identity") == "identity":
                 self._rewriter = self._make()
             else:
@@ -335,22 +339,13 @@ class _LogOnce:
             _log.warning("%s", message)
 
 
-def is_event_stream(content_type: str) -> bool:
-    """Return whether a content type is that of an event stream."""
-    return content_type.partition(";")[0].strip().lower() == MEDIA_TYPE
-
-
-def _downgrader(peer: str, warn: Callable[[str], None]) -> ThinkingDowngrader:
+def _downgrader(peer: str, warn: Callable[[str], None] | None = None) -> ThinkingDowngrader:
     return ThinkingDowngrader(None if peer == THINKING else peer, warn)
 
 
 def _is_peer(name: str) -> bool:
     try:
-        _downgrader(name, _ignore)
+        _downgrader(name)
     except ConfigurationError:
         return False
     return True
-
-
-def _ignore(message: str) -> None:
-    pass

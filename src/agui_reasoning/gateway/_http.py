@@ -354,7 +354,12 @@ class _Headers:
         self._given = {name.lower(): value for name, value in more.items()}
         for name, value in (self._fixed | self._given).items():
             if not (_TOKEN.fullmatch(name) and _SENDABLE.fullmatch(value)):
-                raise _bad_header("The API key" if name in key else f"The value of {name!r}")
+                what = "The API key" if name in key else f"The value of {name!r}"
+                raise ConfigurationError(
+                    f"{what} cannot be sent in an HTTP header.",
+                    code="bad_header",
+                    hint="Use printable ASCII on one line; look for a line break or a space at its end.",
+                )
         found = {value.split()[-1] for value in (key | self._given).values()}
         self.secrets = sorted((value for value in found if len(value) >= _SECRET_CHARS), key=len)[::-1]
 
@@ -400,11 +405,3 @@ def _how_to_call(api: ProviderAPI) -> str:
     if api.id not in API_IDS:
         return "Give it one: ProviderAPI(…, http=HTTPEndpoint(path=…))."
     return f"Use one of: {', '.join(known.id for known in provider_apis() if known.http)}."
-
-
-def _bad_header(what: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"{what} cannot be sent in an HTTP header.",
-        code="bad_header",
-        hint="Use printable ASCII on one line; look for a line break or a space at its end.",
-    )

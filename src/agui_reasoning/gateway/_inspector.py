@@ -20,7 +20,7 @@ from ag_ui.core import Message
 from agui_reasoning._driver import AgentItem
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning._wire_events import hint_of
-from agui_reasoning.consumer import Finding, check_events
+from agui_reasoning.consumer import check_events
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Origin
 from agui_reasoning.replay import CALL_ID, TRANSCRIPTS, checked_value, read_request, required_values
@@ -70,7 +70,9 @@ def findings_report(body: bytes) -> JSONObject:
         "events": len(events),
         "errors": counts["error"],
         "warnings": counts["warning"],
-        "findings": [_finding(finding) for finding in findings[:_MAX_FINDINGS]],
+        "findings": [
+            {**asdict(finding), "page": f"{_PAGES}/{finding.code}"} for finding in findings[:_MAX_FINDINGS]
+        ],
         "omitted": max(0, len(findings) - _MAX_FINDINGS),
     }
 
@@ -93,10 +95,6 @@ def request_report(run: Run, upstream: ReplayUpstream) -> JSONObject:
         "http": _over_http(built, upstream),
         "flags": [flag.model_dump(mode="json") for flag in built.flags],
     }
-
-
-def _finding(finding: Finding) -> JSONObject:
-    return {**asdict(finding), "page": f"{_PAGES}/{finding.code}"}
 
 
 def _values(body: JSONObject, upstream: ReplayUpstream) -> Iterator[JSONObject]:

@@ -94,7 +94,7 @@ def create_proxy(
         ConfigurationError: The upstream is not an HTTP URL (``bad_url``), or a version is unknown
             (``unknown_peer``).
     """
-    strips = _is_without_reasoning(agent_version)
+    strips = agent_version is not None and peer_of(agent_version).thinking
     proxy = _Proxy(_base(upstream), strips, max_body_bytes, body_timeout_s, transport)
     upgraded = ThinkingUpgradeMiddleware(
         proxy, repair=repair, keep_title=keep_title, downgrade=downgrade, downgrade_header=downgrade_header
@@ -217,10 +217,6 @@ def _without_reasoning(body: bytes) -> bytes:
 
 def _is_reasoning(message: object) -> bool:
     return isinstance(message, dict) and message.get("role") == "reasoning"
-
-
-def _is_without_reasoning(version: str | None) -> bool:
-    return version is not None and peer_of(version).thinking
 
 
 def _base(upstream: str) -> str:

@@ -96,7 +96,7 @@ class ReplayUpstream(Upstream):
         exchange = choose(self._exchanges, [_SPEAKERS[role] for role in roles if role in _SPEAKERS])
         if self._is_script:
             exchange = _with_fresh_ids(exchange, uuid4().hex[:8])
-        source = exchange["response"] if is_whole(exchange) else self._paced(exchange)
+        source = exchange["response"] if is_whole(exchange) else _stream(exchange, self._delay_s)
         yield ModelStream(
             source, api=exchange["api"], provider=exchange.get("provider"), model=exchange.get("model")
         )
@@ -112,12 +112,6 @@ class ReplayUpstream(Upstream):
             self._values = frozenset(_values(self._exchanges))
         without_run = _SUFFIX.sub("", value) if self._is_script else value
         return not self._values.isdisjoint({(kind, value), (kind, without_run)})
-
-    async def _paced(self, exchange: Exchange) -> AsyncIterator[Any]:
-        for payload in payloads(exchange):
-            if self._delay_s:
-                await anyio.sleep(self._delay_s)
-            yield payload
 
 
 def _values(exchanges: Iterable[Exchange]) -> Iterator[tuple[str, str]]:
@@ -342,6 +336,8 @@ class ScriptedProvider(Upstream):
         yield ModelStream(_stream(exchange), api=self.api, provider=self.provider, model=self.model)
 
 
-async def _stream(exchange: Exchange) -> AsyncIterator[Any]:
+async def _stream(exchange: Exchange, delay_s: float = 0.0) -> AsyncIterator[Any]:
     for payload in payloads(exchange):
+        if delay_s:
+            await anyio.sleep(delay_s)
         yield payload

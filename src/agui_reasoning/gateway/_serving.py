@@ -350,13 +350,13 @@ class _Readiness:
     async def answer(self, request: Request) -> Response:
         """Answer with status 200 or 503."""
         if server_stops():
-            return _unready("shutdown", "The server stops.")
+            return refusal(503, "shutdown", "The server stops.")
         async with self._checking:  # who asks meanwhile must not get an answer that is older
             if monotonic() - self._checked_at >= _VALID_S:
                 self._failed = await self._check()
                 self._checked_at = monotonic()
         if self._failed is not None:
-            return _unready(self._failed.code, str(self._failed))
+            return refusal(503, self._failed.code, str(self._failed))
         return JSONResponse({"status": "ok"})
 
     async def _check(self) -> AGUIReasoningError | None:
@@ -368,7 +368,3 @@ class _Readiness:
         except AGUIReasoningError as error:
             return error.with_traceback(None)
         return None
-
-
-def _unready(code: str, message: str) -> Response:
-    return JSONResponse({"error": {"code": code, "message": message}}, 503)
