@@ -252,11 +252,11 @@ class ThinkingUpgradeMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        response = _UpgradedResponse(send, lambda: self._rewriter(scope), self._warn)
-        await self._app(scope, receive, response.send)
 
-    def _rewriter(self, scope: Scope) -> SSERewriter:
-        return SSERewriter(self._translator(scope), on_fault=self._warn_of_fault)
+        def rewriter() -> SSERewriter:
+            return SSERewriter(self._translator(scope), on_fault=self._warn_of_fault)
+
+        await self._app(scope, receive, _UpgradedResponse(send, rewriter, self._warn).send)
 
     def _translator(self, scope: Scope) -> Translator:
         peer = self._peer(scope)
@@ -270,8 +270,12 @@ class ThinkingUpgradeMiddleware:
         peer = self._downgrade(scope) if callable(self._downgrade) else self._downgrade
         if peer is not None or self._header is None:
             return peer
-        named = Headers(scope=scope).get(self._header)
-        return named if named is not None and _is_peer(named) else None
+        named = Headers(scope=scope).get(self._header, "")
+        try:
+            _downgrader(named)
+        except ConfigurationError:
+            return None
+        return named
 
     def _warn_of_fault(self, fault: RemoteProtocolError) -> None:
         self._warn(f"A frame of an event stream was passed on unchanged: {fault.code}.")
@@ -315,16 +319,13 @@ class _UpgradedResponse:
         if not more:
             out += rewriter.close()
         if self._head is not None:
-            await self._send_head(self._head, same=not more and out == body)
-            self._head = None
+            head, self._head = self._head, None
+            if more or out != body:
+                head = {**head, "headers": list(head["headers"])}
+                del MutableHeaders(scope=head)["content-length"]
+            await self._send(head)
         if out or not more:
             await self._send({**message, "body": out})
-
-    async def _send_head(self, head: Message, *, same: bool) -> None:
-        if not same:
-            head = {**head, "headers": list(head["headers"])}
-            del MutableHeaders(scope=head)["content-length"]
-        await self._send(head)
 
 
 class _LogOnce:
@@ -341,11 +342,3 @@ class _LogOnce:
 
 def _downgrader(peer: str, warn: Callable[[str], None] | None = None) -> ThinkingDowngrader:
     return ThinkingDowngrader(None if peer == THINKING else peer, warn)
-
-
-def _is_peer(name: str) -> bool:
-    try:
-        _downgrader(name)
-    except ConfigurationError:
-        return False
-    return True

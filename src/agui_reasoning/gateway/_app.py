@@ -65,6 +65,7 @@ _Durable: TypeAlias = Callable[[JSONObject, str], Awaitable[Response]]
 """Answers a request about a thread of a tenant."""
 
 _Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+_Errors: TypeAlias = tuple[type[AGUIReasoningError], ...]
 
 _log = logging.getLogger("agui_reasoning")
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
@@ -418,10 +419,7 @@ def _parse_json(body: bytes) -> Any:
 
 
 async def _answered(
-    handler: _Handler,
-    request: Request,
-    *,
-    errors: tuple[type[AGUIReasoningError], ...] = (AGUIReasoningError,),
+    handler: _Handler, request: Request, *, errors: _Errors = (AGUIReasoningError,)
 ) -> Response:
     """Answer a request, errors included."""
     try:

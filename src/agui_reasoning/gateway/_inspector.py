@@ -40,8 +40,6 @@ _THREADS: Final = 4096
 _MAX_THREADS: Final = 50
 """The number of threads that a page shows."""
 
-_PAGES: Final = "reference/findings"
-
 _NOT_RETURNED: Final = "not_returned"
 _SENTENCES: Final = {
     _NOT_RETURNED: "the front end returned answers and no reasoning; does it filter messages or events?"
@@ -71,20 +69,17 @@ def findings_report(body: bytes) -> JSONObject:
         "errors": counts["error"],
         "warnings": counts["warning"],
         "findings": [
-            {**asdict(finding), "page": f"{_PAGES}/{finding.code}"} for finding in findings[:_MAX_FINDINGS]
+            {**asdict(finding), "page": f"reference/findings/{finding.code}"}
+            for finding in findings[:_MAX_FINDINGS]
         ],
         "omitted": max(0, len(findings) - _MAX_FINDINGS),
     }
 
 
 def request_report(run: Run, upstream: ReplayUpstream) -> JSONObject:
-    """Build the provider's request for a run, and describe the provider's values in it.
-
-    Raises:
-        ConfigurationError: The request cannot be built.
-    """
+    """Build the provider's request for a run, and describe the provider's values in it."""
     built = run.request(apply_flags=True)
-    body = json.loads(json.dumps(built.body, default=_base64))
+    body = json.loads(json.dumps(built.body, default=lambda value: b64encode(value).decode()))
     return {
         "api": upstream.api,
         "provider": upstream.provider,
@@ -138,10 +133,6 @@ def _over_http(built: ProviderRequest, upstream: ReplayUpstream) -> JSONObject |
         return None
 
 
-def _base64(value: bytes) -> str:
-    return b64encode(value).decode()
-
-
 class Losses:
     """Looks at the history of each run, and warns about the first loss of each thread."""
 
@@ -174,16 +165,14 @@ class Losses:
             return
         self._known[thread] = lost
         if not is_known:
-            self._say(run, lost)
+            reasons = ", ".join(f"{count} {reason}" for reason, count in lost.items())
+            self._warn(
+                f"In thread {run.input.thread_id[:80]!r}, reasoning did not come back from the client as it "
+                f"was sent ({reasons}). This is said once per thread; the page Troubleshoot explains the "
+                "reasons."
+            )
         if len(self._known) > _THREADS:
             del self._known[next(iter(self._known))]
-
-    def _say(self, run: Run, lost: Counter[str]) -> None:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in lost.items())
-        self._warn(
-            f"In thread {run.input.thread_id[:80]!r}, reasoning did not come back from the client as it was "
-            f"sent ({reasons}). This is said once per thread; the page Troubleshoot explains the reasons."
-        )
 
 
 def _answers_without_reasoning(messages: Iterable[Message]) -> int:

@@ -211,12 +211,8 @@ def _without_reasoning(body: bytes) -> bytes:
     messages = run_input.get("messages") if isinstance(run_input, dict) else None
     if not isinstance(messages, list):
         return body
-    kept = [message for message in messages if not _is_reasoning(message)]
+    kept = [one for one in messages if not (isinstance(one, dict) and one.get("role") == "reasoning")]
     return body if len(kept) == len(messages) else dump({**run_input, "messages": kept}).encode()
-
-
-def _is_reasoning(message: object) -> bool:
-    return isinstance(message, dict) and message.get("role") == "reasoning"
 
 
 def _base(upstream: str) -> str:

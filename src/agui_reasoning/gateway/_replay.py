@@ -133,11 +133,7 @@ def _with_fresh_ids(value: Any, run: str, name: str = "") -> Any:
 
 
 def _reasons(exchange: Exchange) -> bool:
-    """Return whether an exchange contains reasoning, up to the first error in it.
-
-    Raises:
-        ConfigurationError: Its API cannot be decoded.
-    """
+    """Return whether an exchange contains reasoning, up to the first error in it."""
     reader = decoder(exchange["api"])
     with suppress(DecodeError, ProviderError):
         if is_whole(exchange):
@@ -254,9 +250,7 @@ class ProviderRules:
     def broken_by(self, entries: Sequence[Entry], *, stored: bool = False) -> str | None:
         """Return the violation in a request, or ``None``.
 
-        Args:
-            entries: The entries of the request.
-            stored: Whether the provider has stored the conversation before them.
+        ``stored`` says whether the provider has stored the conversation before these entries.
         """
         calls: set[str] = set()
         for entry in entries:
@@ -308,12 +302,9 @@ class ScriptedProvider(Upstream):
         parameters: Mapping[str, Any],
         on_request: Callable[[JSONObject], None],
     ) -> None:
-        """Create a provider.
+        """Take the exchanges of a script, in conversation order, and more fields of every request.
 
-        Args:
-            exchanges: The exchanges of a script, in conversation order.
-            parameters: More fields of every request.
-            on_request: Called with each request before it is answered or refused.
+        ``on_request`` is called with each request before it is answered or refused.
         """
         first = exchanges[0]
         self.api, self.provider, self.model = first["api"], first["provider"], first["model"]

@@ -158,7 +158,6 @@ class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timers."""
         self._stop_waiting()
         self._stop_flushing()
         super().connection_lost(exc)
@@ -169,7 +168,6 @@ class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         self._await_flush()
 
     def resume_writing(self) -> None:
-        """Stop watching."""
         super().resume_writing()
         self._stop_flushing()
 
@@ -277,7 +275,8 @@ class _OriginGuard:
             if not self._is_ours(bare_host(host.lower()), scope):
                 return refusal(421, "host_not_allowed", _NOT_HERE)
         for origin in headers.getlist("origin"):
-            if not self._is_welcome(origin.lower(), headers.get("host", "").lower()):
+            own = netloc(origin.lower()) == headers.get("host", "").lower()
+            if not own and {_ANY, origin.lower()}.isdisjoint(self.origins):
                 return refusal(403, "origin_not_allowed", _NOT_YOU)
         return None
 
@@ -287,9 +286,6 @@ class _OriginGuard:
             return False
         reached = (scope.get("server") or (None,))[0]
         return is_loopback(name) or name == reached or any(fnmatchcase(name, host) for host in self.hosts)
-
-    def _is_welcome(self, origin: str, host: str) -> bool:
-        return _ANY in self.origins or origin in self.origins or netloc(origin) == host
 
 
 _NOT_HERE: Final = (

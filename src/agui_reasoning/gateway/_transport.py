@@ -171,12 +171,8 @@ class Transport:
         try:
             # A redirect would send the key to another URL.
             return await http.send(request, stream=True, follow_redirects=False)
-        except (httpx2.ConnectTimeout, httpx2.PoolTimeout) as cause:
-            error = _unreachable(cause)
-        except httpx2.TimeoutException:
-            error = self._silent()
         except httpx2.HTTPError as cause:
-            error = _unreachable(cause)
+            error = self._failed(cause)
         raise error  # outside the handler: the cause contains the request, and thus the key
 
     async def _payloads(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[Any, None]:
@@ -249,10 +245,8 @@ class Transport:
                 if len(body) > limit:
                     break
             return bytes(body[:limit])
-        except httpx2.TimeoutException:
-            error = self._silent()
         except httpx2.HTTPError as cause:
-            error = _unreachable(cause)
+            error = self._failed(cause)
         raise error
 
     async def _refusal(self, response: httpx2.Response, pieces: AsyncIterator[bytes]) -> ProviderError:
@@ -273,6 +267,13 @@ class Transport:
             retry_after=retry_after(headers, body),
         )
 
+    def _failed(self, cause: httpx2.HTTPError) -> TransportError:
+        connected = not isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout)
+        if connected and isinstance(cause, httpx2.TimeoutException):
+            return self._silent()
+        hint = "Check the base URL, and that this machine can connect to it."
+        return unreachable("The connection to the provider failed", cause, hint)
+
     def _silent(self) -> TransportError:
         return TransportError(
             f"The provider sent no data for {self._timeout_s} seconds.",
@@ -292,9 +293,10 @@ class Transport:
 
     def _hide_in_error(self, payload: Any) -> Any:
         """Replace secrets in an error payload. Model output is not changed."""
-        if not isinstance(payload, dict) or not _is_error(payload):
+        if not isinstance(payload, dict):
             return payload
-        return load(self._hide(dump(payload)))
+        is_error = payload.get("error") or payload.get("type") in ("error", "response.failed")
+        return load(self._hide(dump(payload))) if is_error else payload
 
 
 def address(base_url: str, path: str, query: str = "") -> httpx2.URL:
@@ -358,11 +360,6 @@ def _last_frames(frames: FrameReader) -> list[str]:
     return []
 
 
-def _unreachable(cause: httpx2.HTTPError) -> TransportError:
-    hint = "Check the base URL, and that this machine can connect to it."
-    return unreachable("The connection to the provider failed", cause, hint)
-
-
 def _client() -> httpx2.AsyncClient:
     """Create a client whose connections receive only so much ahead of their reader."""
     # Each run uses a connection for its whole duration, so a limit would make runs wait.
@@ -395,7 +392,3 @@ def _words(error: Mapping[str, Any]) -> str:
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return " ".join(str(part) for part in (error.get("message"), raw) if part)
-
-
-def _is_error(payload: Mapping[str, Any]) -> bool:
-    return bool(payload.get("error")) or payload.get("type") in ("error", "response.failed")
