@@ -51,7 +51,7 @@ class Seal:
 
     def threads(self) -> Sequence[str]:
         """Return the addresses of the thread, the one under the primary key first."""
-        return _addresses(self._keys, "thread", self.tenant, self.thread_id)
+        return addresses(self._keys, "thread", self.tenant, self.thread_id)
 
     def close(self, run: str, place: int | str, data: bytes) -> bytes:
         """Seal an entry, in pieces if it is too long for one token."""
@@ -78,12 +78,8 @@ class Seal:
             yield Binding(self.thread_id, tenant=self.tenant, entity_id=entity)
 
 
-def owners(keys: KeyRing | None, tenant: str) -> Sequence[str]:
-    """Return the addresses of a tenant, the one under the primary key first."""
-    return _addresses(keys, "tenant", tenant)
-
-
-def _addresses(keys: KeyRing | None, *name: str) -> Sequence[str]:
+def addresses(keys: KeyRing | None, *name: str) -> Sequence[str]:
+    """Return the addresses of a tenant or thread, the one under the primary key first."""
     text = dump(list(name)).encode()
     if keys is None:
         return [hashlib.sha256(text).hexdigest()]

@@ -21,7 +21,7 @@ from agui_reasoning._strict_json import JSONObject, dump, load, well_formed
 from agui_reasoning.aio import Agent, EventStream, agent_events
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing, token_key_id
-from agui_reasoning.durable._log import Log, LogStream, Recent, Seal, View, damaged, older, owners
+from agui_reasoning.durable._log import Log, LogStream, Recent, Seal, View, addresses, damaged, older
 from agui_reasoning.durable.store import Begin, Found, Listed, LogEntry, RunStore
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError, TransportError
 from agui_reasoning.protocol import PROTOCOL_VERSION
@@ -439,7 +439,7 @@ class _Place:
         self.seal = Seal(keys, tenant, thread_id)
         self.labels = Seal(keys, tenant, "")
         """Seals what is read before thread IDs are known."""
-        self.owners = owners(keys, tenant)
+        self.owners = addresses(keys, "tenant", tenant)
 
     async def head(self, found: Found) -> Any:
         """Return what a thread held before a run, in a worker thread: a long one would block others."""

@@ -264,10 +264,8 @@ class _OriginGuard:
     origins: tuple[str, ...]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer: ASGIApp = self.app
-        if scope["type"] == "http":
-            answer = self._refuse(scope, Headers(scope=scope)) or self.app
-        await answer(scope, receive, send)
+        refused = self._refuse(scope, Headers(scope=scope)) if scope["type"] == "http" else None
+        await (refused or self.app)(scope, receive, send)
 
     def _refuse(self, scope: Scope, headers: Headers) -> Response | None:
         # Requests without these headers do not come from browsers.
