@@ -125,33 +125,10 @@ _NEEDS_AN_EXTRA: Final = {"agui_reasoning.asgi": "AGUIResponse"}
 """Not in ``__all__``, so that ``import *`` works without the extra ``server``."""
 
 _SUBMODULES: Final = (
-    "aio",
-    "asgi",
-    "attribution",
-    "audit",
-    "bulk",
-    "client",
-    "compat",
-    "consumer",
-    "copilotkit",
-    "crypto",
-    "deltas",
-    "durable",
-    "emitter",
-    "errors",
-    "gateway",
-    "interop",
-    "parts",
-    "policy",
-    "protocol",
-    "providers",
-    "request",
-    "run",
-    "telemetry",
-    "testing",
-    "wire",
+    "aio asgi attribution audit bulk client compat consumer copilotkit crypto deltas durable emitter errors "
+    "gateway interop parts policy protocol providers request run telemetry testing wire"
 )
 """`agui_reasoning.wire` works after ``import agui_reasoning``; the module is imported on first use."""
 
 if not TYPE_CHECKING:  # a type checker would accept any attribute
-    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES | _NEEDS_AN_EXTRA, _SUBMODULES)
+    __getattr__, __dir__ = lazy_attributes(__name__, _HOMES | _NEEDS_AN_EXTRA, _SUBMODULES.split())

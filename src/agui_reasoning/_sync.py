@@ -14,6 +14,7 @@ from agui_reasoning._driver import (
     AgentItem,
     Asking,
     Driver,
+    Group,
     Growth,
     ModelStream,
     OnError,
@@ -113,19 +114,14 @@ def stream_run(
     return SyncEventStream(_SyncDriver(run, on_error), agent)
 
 
-_Group: TypeAlias = Sequence[AgentItem] | Growth
-"""Items that give one chunk, those of a payload, or the chunks of several payloads."""
-
-
 class _SyncDriver(Driver):
-    """Drives a run in synchronous code."""
+    """Drives a run in synchronous code, with the methods of the driver of `agui_reasoning.aio`."""
 
     def __init__(self, run: Run, on_error: OnError | None = None) -> None:
         super().__init__(run, on_error)
         self._refused = RefusedRequests(run)
 
     def chunks(self, agent: SyncAgent) -> Generator[Any, None, None]:
-        """Yield the chunks of a run of an agent, including the run frame."""
         yield self.sink.write(self.run._start())
         last: list[Written] = []
         failed: Exception | None = None
@@ -163,15 +159,13 @@ class _SyncDriver(Driver):
             self.report(second)
         return chunk
 
-    def _groups(self, item: Any) -> Generator[_Group, None, None]:
-        """Return the items of an item, in groups that give one chunk each: those of one payload."""
+    def _groups(self, item: Any) -> Generator[Group, None, None]:
         if not isinstance(item, ModelStream):
             return _one([item])
         asking = self._refused.asking(item)
         return self._read(item) if asking is None else self._ask(asking)
 
-    def _ask(self, asking: Asking) -> Generator[_Group, None, None]:
-        """Read a model stream whose source takes the request; ask once more after a known refusal."""
+    def _ask(self, asking: Asking) -> Generator[Group, None, None]:
         while True:
             try:
                 with closing(self._read(asking.next_stream())) as payloads:
@@ -181,12 +175,11 @@ class _SyncDriver(Driver):
                 if not asking.asks_again(error):
                     raise
 
-    def _read(self, stream: ModelStream) -> Generator[_Group, None, None]:
-        """Open, read and close a model stream; yield the items of each payload, or frames."""
+    def _read(self, stream: ModelStream) -> Generator[Group, None, None]:
         reader = reading(self.run, stream)
         return self.watched_request(stream, reader, self._payloads(stream, reader))
 
-    def _payloads(self, stream: ModelStream, reader: PayloadReader) -> Generator[_Group, None, None]:
+    def _payloads(self, stream: ModelStream, reader: PayloadReader) -> Generator[Group, None, None]:
         with self.explaining(stream, reader), open_source_sync(stream.source) as payloads:
             if isinstance(payloads, WholeResponse):
                 yield reader.whole(payloads.response)
@@ -202,7 +195,7 @@ class _SyncDriver(Driver):
         yield reader.close()
 
 
-def _one(items: Sequence[AgentItem]) -> Generator[_Group, None, None]:
+def _one(items: Sequence[AgentItem]) -> Generator[Group, None, None]:
     yield items
 
 

@@ -24,6 +24,7 @@ from agui_reasoning._driver import (
     Asking,
     Driver,
     FailureLog,
+    Group,
     Growth,
     ModelStream,
     OnError,
@@ -224,10 +225,6 @@ def stream_run(
     return EventStream(driver, driver.items_of(ModelStream(source, stream_id=stream_id)), source)
 
 
-_Group: TypeAlias = Sequence[AgentItem] | Growth
-"""Items that give one chunk, those of a payload, or the chunks of several payloads."""
-
-
 class _AsyncDriver(Driver):
     """Drives a run in asynchronous code, and awaits its summaries."""
 
@@ -249,7 +246,7 @@ class _AsyncDriver(Driver):
                             async for payload in group.payloads:  # here, because each generator takes time
                                 yield group.frame(payload)
                         continue
-                    chunk, failed = await self._shown(group)
+                    chunk, failed = await self._take_all(group) if self.summarizes else self.show_all(group)
                     if chunk:
                         yield chunk
                     if failed is not None:
@@ -269,8 +266,7 @@ class _AsyncDriver(Driver):
         if last:
             yield self.sink.write(last)
 
-    async def _all_groups(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[_Group, None]:
-        """Yield the groups of all items."""
+    async def _all_groups(self, items: AsyncGenerator[AgentItem, None]) -> AsyncGenerator[Group, None]:
         async with aclosing(items):
             async for item in items:
                 async with aclosing(self._groups(item)) as groups:
@@ -313,7 +309,7 @@ class _AsyncDriver(Driver):
             self.report(second)
         return chunk
 
-    def _groups(self, item: Any) -> AsyncGenerator[_Group, None]:
+    def _groups(self, item: Any) -> AsyncGenerator[Group, None]:
         """Return the items of an item, in groups that give one chunk each: those of one payload."""
         if not isinstance(item, ModelStream):
             return _one([item])
@@ -322,7 +318,7 @@ class _AsyncDriver(Driver):
         # A summary that is awaited must not delay the events before it.
         return _singly(groups) if self.summarizes else groups
 
-    async def _ask(self, asking: Asking) -> AsyncGenerator[_Group, None]:
+    async def _ask(self, asking: Asking) -> AsyncGenerator[Group, None]:
         """Read a model stream whose source takes the request; ask once more after a known refusal."""
         while True:
             try:
@@ -336,12 +332,12 @@ class _AsyncDriver(Driver):
                 if not await anyio.to_thread.run_sync(asking.asks_again, error):
                     raise
 
-    def _read(self, stream: ModelStream) -> AsyncGenerator[_Group, None]:
+    def _read(self, stream: ModelStream) -> AsyncGenerator[Group, None]:
         """Open, read and close a model stream; yield the items of each payload, or frames."""
         reader = reading(self.run, stream)
         return self.watched_request(stream, reader, self._payloads(stream, reader))
 
-    async def _payloads(self, stream: ModelStream, reader: PayloadReader) -> AsyncGenerator[_Group, None]:
+    async def _payloads(self, stream: ModelStream, reader: PayloadReader) -> AsyncGenerator[Group, None]:
         with self.explaining(stream, reader):
             async with open_source(stream.source) as payloads:
                 if isinstance(payloads, WholeResponse):
@@ -356,9 +352,6 @@ class _AsyncDriver(Driver):
                         yield growth
                         payload = growth.left()
         yield reader.close()
-
-    async def _shown(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
-        return await self._take_all(items) if self.summarizes else self.show_all(items)
 
     async def _take_all(self, items: Sequence[Any]) -> tuple[Any, Exception | None]:
         """Like `show_all`, but awaits summaries."""

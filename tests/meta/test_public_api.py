@@ -153,7 +153,7 @@ def test_the_public_modules_are_attributes_after_a_bare_import() -> None:
         "import agui_reasoning\n"
         "agui_reasoning.providers.decoder('openai-chat').close()\n"
         "agui_reasoning.wire.SSEEncoder()\n"
-        "for name in agui_reasoning._SUBMODULES:\n"
+        "for name in agui_reasoning._SUBMODULES.split():\n"
         "    assert getattr(agui_reasoning, name).__name__ == f'agui_reasoning.{name}'\n"
         "    assert name in dir(agui_reasoning)"
     )

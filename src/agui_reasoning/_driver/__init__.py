@@ -4,6 +4,7 @@
 from agui_reasoning._driver._driver import FRAMES as FRAMES
 from agui_reasoning._driver._driver import SHUT_DOWN as SHUT_DOWN
 from agui_reasoning._driver._driver import Driver as Driver
+from agui_reasoning._driver._driver import Group as Group
 from agui_reasoning._driver._driver import OnError as OnError
 from agui_reasoning._driver._driver import bad_agent as bad_agent
 from agui_reasoning._driver._driver import fetch_keys as fetch_keys

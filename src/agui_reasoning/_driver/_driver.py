@@ -26,7 +26,14 @@ from ag_ui.core import BaseEvent, Event, Interrupt, RunAgentInput
 
 from agui_reasoning._driver._failures import Explanation, FailureLog, explain, explain_elsewhere, is_own_error
 from agui_reasoning._driver._sources import in_thread
-from agui_reasoning._driver._streams import Growth, ModelStream, PayloadReader, origin_of, target_of
+from agui_reasoning._driver._streams import (
+    AgentItem,
+    Growth,
+    ModelStream,
+    PayloadReader,
+    origin_of,
+    target_of,
+)
 from agui_reasoning._wire_events import Written, models_of
 from agui_reasoning.deltas import DELTA_TYPES, Delta
 from agui_reasoning.errors import ConfigurationError, DecodeError, ProviderError, TransportError
@@ -53,6 +60,10 @@ OnError: TypeAlias = Callable[[BaseException], str | None]
 """Returns the message that users see; ``None`` for the default."""
 
 
+Group: TypeAlias = Sequence[AgentItem] | Growth
+"""Items that give one chunk, those of a payload, or the chunks of several payloads."""
+
+
 class Driver:
     """Drives a run from its first event to its last; the shells add the iteration."""
 
@@ -67,7 +78,7 @@ class Driver:
         """Who closes the run before its end, for telemetry: ``shutdown`` if it is the server."""
         self.sink = EVENTS
         """Makes the chunks of the run; may be changed between two of them."""
-        self.watch = watch_of(self)
+        self.watch = None if _observer is None else _observer.run(self)
         self.summarizes = run.summarizes
 
     def growth(self, reader: PayloadReader, payloads: Any) -> Growth | None:
@@ -184,7 +195,7 @@ class Driver:
     def shut_down(self) -> bytes:
         """Return the frames that fail the run because the server stops. Call this after closing the run."""
         if self.run.terminal is not None:
-            return b"" if self._ended else frames_of([self.run.terminal])
+            return frames_of(self.last_events())
         error = TransportError(
             "The server stopped before the run was over.",
             code="shutdown",
@@ -196,7 +207,7 @@ class Driver:
     def cancelled(self) -> bytes:
         """Return the frames that cancel the run. Call this after closing the run."""
         if self.run.terminal is not None:
-            return b"" if self._ended else frames_of([self.run.terminal])
+            return frames_of(self.last_events())
         return frames_of([*self._unshown(), *self.run.cancel()])
 
     def _unshown(self) -> list[Event]:
@@ -258,11 +269,7 @@ class Sink:
     join: Callable[[list[Any]], Any]
 
 
-def _joined(chunks: list[list[Event]]) -> list[Event]:
-    return list(chain.from_iterable(chunks))
-
-
-EVENTS: Final = Sink(Run.receive, models_of, _joined)
+EVENTS: Final = Sink(Run.receive, models_of, lambda chunks: list(chain.from_iterable(chunks)))
 FRAMES: Final = Sink(Run.frames, frames_of, b"".join)
 
 
@@ -274,16 +281,13 @@ async def hold_keys(run: Run) -> None:
         ConfigurationError: It is unknown (``unknown_key``) or invalid (``bad_key``).
     """
     if run.keys is not None:
-        await _fetch(run.keys, _key_ids(run.input))
+        from agui_reasoning.crypto import key_ids
+
+        await _fetch(run.keys, key_ids(_values(run.input)))
 
 
 async def fetch_keys(keys: KeyRing, kids: Iterable[str] = ()) -> KeyRing:
-    """Return a ring that holds its primary key and those with these IDs, as far as there are any.
-
-    Raises:
-        TransportError: As for `hold_keys`.
-        ConfigurationError: As for `hold_keys`.
-    """
+    """Return a ring that holds its primary key and those with these IDs; raises what `hold_keys` raises."""
     held = keys._for_run()
     await _fetch(held, kids)
     return held
@@ -303,9 +307,7 @@ async def _fetch(keys: KeyRing, kids: Iterable[str]) -> None:
 def hold_primary_key(run: Run) -> None:
     """Fetch the primary key of a run in synchronous code; other keys are fetched as they are needed.
 
-    Raises:
-        TransportError: As for `hold_keys`.
-        ConfigurationError: As for `hold_keys`, or the callable is asynchronous (``async_keys``).
+    Raises what `hold_keys` raises; also ``async_keys``, if the callable is asynchronous.
     """
     fetching = None if run.keys is None else run.keys._fetching(())
     if fetching is not None:
@@ -328,14 +330,8 @@ async def _next(fetching: Fetching[None], awaited: Awaitable[Any]) -> Awaitable[
         return None
 
 
-def _key_ids(run_input: RunAgentInput) -> Iterator[str]:
-    """Yield the key IDs of the tokens in an input, in the messages and at the top of the shared state."""
-    from agui_reasoning.crypto import key_ids
-
-    yield from key_ids(_values(run_input))
-
-
 def _values(run_input: RunAgentInput) -> Iterator[str]:
+    """Yield what may be tokens in an input, in the messages and at the top of the shared state."""
     for message in run_input.messages:
         for entity in (message, *(getattr(message, "tool_calls", None) or ())):
             if isinstance(value := getattr(entity, "encrypted_value", None), str):
@@ -420,11 +416,6 @@ def observe(observer: Observer | None) -> None:
     """Have all runs that are created from now on watched; ``None`` for not any more."""
     global _observer
     _observer = observer
-
-
-def watch_of(driver: Driver) -> RunWatch | None:
-    """Return what watches a run."""
-    return None if _observer is None else _observer.run(driver)
 
 
 def watching_tool(call: ToolCallPart) -> AbstractContextManager[None]:

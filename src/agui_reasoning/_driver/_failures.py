@@ -190,12 +190,7 @@ def causes() -> tuple[Cause, ...]:
 
 
 def explain(error: BaseException, target: Origin) -> Explanation | None:
-    """Explain an error of a model stream; ``None`` if it does not say that the provider failed.
-
-    Args:
-        error: The error that opening or reading the stream raised.
-        target: The API, provider and model of the stream.
-    """
+    """Explain an error of a model stream; ``None`` if it does not say that the provider failed."""
     return _explained(read_failure(error), target)
 
 
@@ -203,10 +198,6 @@ def explain_elsewhere(error: BaseException, target: Origin) -> Explanation | Non
     """Explain an error that was raised elsewhere in a run: by its agent, by a framework or in a tool.
 
     There, other servers fail as well. So only what is a provider's by its class is explained.
-
-    Args:
-        error: The error that ended the run.
-        target: The API, provider and model of the run.
     """
     return _explained(_behind(error, _of_provider), target)
 

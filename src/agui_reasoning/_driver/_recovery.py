@@ -99,11 +99,7 @@ class Asking:
     """The requests of one model stream."""
 
     def __init__(self, run: Run, stream: ModelStream, forms: dict[Origin, _LeftOut]) -> None:
-        """Prepare the first request.
-
-        Raises:
-            ConfigurationError: Neither the stream nor the run names an API (``no_api``).
-        """
+        """Prepare the first request; raises what `target_of` raises."""
         self._run, self._stream, self._forms = run, stream, forms
         self._target = target_of(run, stream)
         self._form = forms.get(self._target, _LeftOut())
@@ -153,20 +149,22 @@ class Asking:
         if refusal.remedy == "none":
             return None
         if refusal.remedy in ("send_all", "send_unstored"):
-            return self._referring(refusal.remedy)
+            stream = self._stream
+            refers = (stream.previous_response_id, stream.conversation) != (None, None) or stream.store
+            return self._if_different(replace(self._form, whole=refusal.remedy)) if refers else None
         history, switch = self._history(), thinking_off(self._target)
         rule = rule_for(self._target, (*self._stream.policy, *self._run.policy))
         if refusal.remedy == "send_reasoning":
-            if (form := self._sending(refusal, rule)) is not None:
+            sending = refusal.sending(rule, str(self._target.api))
+            form = None if sending is None else self._if_different(replace(self._form, sending=sending))
+            if form is not None:
                 return form
         elif refusal.remedy != "thinking_off":
             # Text without the value that it needs is not sent either, and would only be reported as lost.
             strip: Remedy = refusal.remedy if rule.needs is None else "strip_reasoning"
-            form = replace(self._form, strip=strip, until=len(history.items))
-            request = self._request(form)
-            if self._sent is None or request.body != self._sent.body:
+            form = self._if_different(replace(self._form, strip=strip, until=len(history.items)))
+            if form is not None and (request := self._prepared) is not None:
                 if switch is None or not form.thinks or not _requires_thinking(rule, history):
-                    self._prepared = request
                     return form
                 self._prepared = request.override(switch)
                 return replace(form, thinks=False)
@@ -174,24 +172,8 @@ class Asking:
             return None
         return replace(self._form, thinks=False)
 
-    def _referring(self, remedy: Remedy) -> _LeftOut | None:
-        """Return a form that refers to nothing stored; ``None`` if nothing would be different."""
-        stream = self._stream
-        if stream.previous_response_id is None and stream.conversation is None and not stream.store:
-            return None
-        form = replace(self._form, whole=remedy)
-        request = self._request(form)
-        if self._sent is not None and request.body == self._sent.body:
-            return None
-        self._prepared = request
-        return form
-
-    def _sending(self, refusal: Refusal, rule: EchoRule) -> _LeftOut | None:
-        """Return a form that sends the missing reasoning; ``None`` if nothing would be different."""
-        sending = refusal.sending(rule, str(self._target.api))
-        if sending is None:
-            return None
-        form = replace(self._form, sending=sending)
+    def _if_different(self, form: _LeftOut) -> _LeftOut | None:
+        """Prepare the request of a form, and return the form; ``None`` if it is the request sent before."""
         request = self._request(form)
         if self._sent is not None and request.body == self._sent.body:
             return None

@@ -137,10 +137,7 @@ def grpc_failure(error: BaseException) -> GRPCFailure | None:
 def retry_after(headers: Mapping[str, str], body: Any = None, *, now_s: float | None = None) -> float | None:
     """Return the seconds to wait, by ``Retry-After`` in either form, or by Google's ``RetryInfo``.
 
-    Args:
-        headers: The headers of the response, by lower-case name.
-        body: The JSON of the response, if any.
-        now_s: The Unix time in seconds; default is the clock.
+    Headers have lower-case names, ``body`` is JSON, and ``now_s`` is the Unix time, by default the clock's.
     """
     given = str(headers.get("retry-after") or "").strip()
     seconds = _number(given)

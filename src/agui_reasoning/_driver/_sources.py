@@ -300,7 +300,10 @@ def open_source_sync(source: Any) -> Iterator[Iterator[Any] | WholeResponse]:
             arguments (``bad_source``).
     """
     with ExitStack() as stack:
-        opened = _stream_of(_called_sync(source) if _is_function(source) else source)
+        if _is_function(source):
+            _check_callable(source)
+            source = source()
+        opened = _stream_of(source)
         if _is_async(opened):
             discard(opened)
             raise ConfigurationError(
@@ -309,11 +312,6 @@ def open_source_sync(source: Any) -> Iterator[Iterator[Any] | WholeResponse]:
                 hint="Use agui_reasoning.aio, or the SDK's synchronous client.",
             )
         yield _sync_payloads(_enter_sync(opened, stack))
-
-
-def _called_sync(source: Callable[[], Any]) -> Any:
-    _check_callable(source)
-    return source()
 
 
 def _enter_sync(opened: Any, stack: ExitStack) -> Any:

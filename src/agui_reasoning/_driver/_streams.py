@@ -264,7 +264,6 @@ class Growth:
     __slots__ = ("_error", "_frames_by_hand", "_given", "_left", "frames", "payloads")
 
     def __init__(self, more: Continued, emitter: BaseEmitter, payloads: Any) -> None:
-        """Continue what decoder and emitter last did."""
         self.payloads = payloads
         self._given: list[Any] = []
         self._left = END
@@ -353,7 +352,6 @@ class ModelAgents:
     """
 
     def __init__(self, run: Run) -> None:
-        """Start without agents."""
         self._run = run
         self._at_work: dict[str, Run] = {}
         self._start: ResponseStart | None = None

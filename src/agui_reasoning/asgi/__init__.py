@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module
 from inspect import isawaitable
 from ipaddress import ip_address
@@ -163,10 +163,14 @@ async def read_body(request: Request, max_bytes: int, timeout_s: float) -> bytes
     return bytes(body)
 
 
+def media_type(headers: Mapping[str, str]) -> str:
+    """Return the media type that headers declare, without its parameters; ``""`` for none."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def check_type(request: Request) -> None:
     """Require JSON, so that forms of other web pages, which cannot send this type, do not start paid runs."""
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
+    if media_type(request.headers) != "application/json":
         raise RemoteProtocolError(
             "The content type of the request is not JSON.",
             code="not_declared_json",
@@ -234,7 +238,7 @@ class ThinkingUpgradeMiddleware:
             ConfigurationError: ``downgrade`` is not a known peer (``unknown_peer``).
         """
         if isinstance(downgrade, str):
-            _downgrader(downgrade, _ignore)
+            _downgrader(downgrade)
         self._app = app
         self._repair = repair
         self._keep_title = keep_title
@@ -248,11 +252,11 @@ class ThinkingUpgradeMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        response = _UpgradedResponse(send, lambda: self._rewriter(scope), self._warn)
-        await self._app(scope, receive, response.send)
 
-    def _rewriter(self, scope: Scope) -> SSERewriter:
-        return SSERewriter(self._translator(scope), on_fault=self._warn_of_fault)
+        def rewriter() -> SSERewriter:
+            return SSERewriter(self._translator(scope), on_fault=self._warn_of_fault)
+
+        await self._app(scope, receive, _UpgradedResponse(send, rewriter, self._warn).send)
 
     def _translator(self, scope: Scope) -> Translator:
         peer = self._peer(scope)
@@ -266,8 +270,12 @@ class ThinkingUpgradeMiddleware:
         peer = self._downgrade(scope) if callable(self._downgrade) else self._downgrade
         if peer is not None or self._header is None:
             return peer
-        named = Headers(scope=scope).get(self._header)
-        return named if named is not None and _is_peer(named) else None
+        named = Headers(scope=scope).get(self._header, "")
+        try:
+            _downgrader(named)
+        except ConfigurationError:
+            return None
+        return named
 
     def _warn_of_fault(self, fault: RemoteProtocolError) -> None:
         self._warn(f"A frame of an event stream was passed on unchanged: {fault.code}.")
@@ -293,7 +301,7 @@ class _UpgradedResponse:
 
     async def _start(self, message: Message) -> None:
         headers = Headers(raw=message.get("headers", []))
-        if is_event_stream(headers.get("content-type", "")):
+        if media_type(headers) == MEDIA_TYPE:
             if headers.get("content-encoding", "identity") == "identity":
                 self._rewriter = self._make()
             else:
@@ -311,16 +319,13 @@ class _UpgradedResponse:
         if not more:
             out += rewriter.close()
         if self._head is not None:
-            await self._send_head(self._head, same=not more and out == body)
-            self._head = None
+            head, self._head = self._head, None
+            if more or out != body:
+                head = {**head, "headers": list(head["headers"])}
+                del MutableHeaders(scope=head)["content-length"]
+            await self._send(head)
         if out or not more:
             await self._send({**message, "body": out})
-
-    async def _send_head(self, head: Message, *, same: bool) -> None:
-        if not same:
-            head = {**head, "headers": list(head["headers"])}
-            del MutableHeaders(scope=head)["content-length"]
-        await self._send(head)
 
 
 class _LogOnce:
@@ -335,22 +340,5 @@ class _LogOnce:
             _log.warning("%s", message)
 
 
-def is_event_stream(content_type: str) -> bool:
-    """Return whether a content type is that of an event stream."""
-    return content_type.partition(";")[0].strip().lower() == MEDIA_TYPE
-
-
-def _downgrader(peer: str, warn: Callable[[str], None]) -> ThinkingDowngrader:
+def _downgrader(peer: str, warn: Callable[[str], None] | None = None) -> ThinkingDowngrader:
     return ThinkingDowngrader(None if peer == THINKING else peer, warn)
-
-
-def _is_peer(name: str) -> bool:
-    try:
-        _downgrader(name, _ignore)
-    except ConfigurationError:
-        return False
-    return True
-
-
-def _ignore(message: str) -> None:
-    pass

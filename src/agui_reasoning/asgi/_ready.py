@@ -226,12 +226,10 @@ class _OpenResponses:
             self._watch()
 
     def remove(self, response: Watched) -> None:
-        """Remove a response that has ended."""
         del self.responses[response]
         del self._clocks[response.tick_s].responses[response]
 
     def stop(self) -> None:
-        """Tell all responses to end."""
         self.stopping = True
         for response in list(self.responses):
             response.stop()

@@ -161,8 +161,6 @@ def _chunks(events: Any) -> tuple[ReadyChunks, Callable[[], bytes]]:
 
 
 class _Encoded:
-    """The frames of events."""
-
     def __init__(self, events: Any) -> None:
         self._events = events
         self._encode = SSEEncoder().encode
@@ -178,11 +176,9 @@ class _Encoded:
         return frame
 
     async def aclose(self) -> None:
-        """Close the events, if they can be closed."""
         await close(self._events)
 
     def shut_down(self) -> bytes:
-        """Return the frames that end what is open because the server stops."""
         if self._opened.terminal is not None:
             return b""
         return frames_of(self._opened.failure(SHUT_DOWN, "shutdown", new_uuid))
@@ -359,7 +355,6 @@ class _Line:
             self.scope.cancel()
 
     def _give_up(self) -> None:
-        """Stop because the client does not read."""
         _log.warning("A client read nothing for %g seconds: its response is closed.", self._send_timeout_s)
         self.scope.cancel()
 

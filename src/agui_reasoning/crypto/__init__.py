@@ -75,19 +75,31 @@ def rekey_messages(
             "on_undecryptable is neither raise nor keep.", code="wrong_option", hint='Pass "raise" or "keep".'
         )
     home = Binding(thread_id, tenant=tenant)
-    again = _Renewal(keys, home, keep=on_undecryptable == "keep")
-    return [again.message(_model(message)) for message in messages]
+
+    def changed(entity: Any, subtype: Subtype) -> dict[str, Any]:
+        """Return the changed members of a message or call."""
+        value = getattr(entity, "encrypted_value", None)
+        if not isinstance(value, str):
+            return {}
+        try:
+            return {"encrypted_value": renewed(value, keys, home, entity.id, subtype)}
+        except DecryptionError:
+            if on_undecryptable == "raise":
+                raise
+        return {}
+
+    history = []
+    for message in map(_model, messages):
+        update = changed(message, "message")
+        if isinstance(message, AssistantMessage) and message.tool_calls:
+            calls = [call.model_copy(update=changed(call, "tool-call")) for call in message.tool_calls]
+            update["tool_calls"] = calls
+        history.append(message.model_copy(update=update))
+    return history
 
 
 def renewed(value: str, keys: KeyRing, home: Binding, entity_id: str, subtype: Subtype = "message") -> str:
-    """Return a value, re-encrypted if another key than the primary one encrypted it.
-
-    Args:
-        value: Any ``encryptedValue``.
-        keys: The ring.
-        home: Thread and tenant.
-        entity_id: The ID of the message or tool call that stores the value.
-        subtype: The type of this entity.
+    """Return a value of a message or tool call, re-encrypted if not the primary key encrypted it.
 
     Raises:
         DecryptionError: The value is a token of this package that cannot be decrypted.
@@ -98,33 +110,6 @@ def renewed(value: str, keys: KeyRing, home: Binding, entity_id: str, subtype: S
     if header is not None and header.entity is not None:
         home = replace(home, entity_id=entity_id, subtype=subtype)
     return keys.rekey(value, home)
-
-
-class _Renewal:
-    """Re-encrypts the messages of one history."""
-
-    def __init__(self, keys: KeyRing, home: Binding, *, keep: bool) -> None:
-        self._keys = keys
-        self._home = home
-        self._keep = keep
-
-    def message(self, message: Message) -> Message:
-        update = self._value(message, "message")
-        if isinstance(message, AssistantMessage) and message.tool_calls:
-            calls = [call.model_copy(update=self._value(call, "tool-call")) for call in message.tool_calls]
-            update["tool_calls"] = calls
-        return message.model_copy(update=update)
-
-    def _value(self, entity: Any, subtype: Subtype) -> dict[str, Any]:
-        value = getattr(entity, "encrypted_value", None)
-        if not isinstance(value, str):
-            return {}
-        try:
-            return {"encrypted_value": renewed(value, self._keys, self._home, entity.id, subtype)}
-        except DecryptionError:
-            if not self._keep:
-                raise
-        return {}
 
 
 def _model(message: object) -> Message:

@@ -130,12 +130,16 @@ def read_header(segment: str) -> Header | None:
         return None
     kid, exp, entity = (members.get(name) for name in ("kid", "exp", "entity"))
     known = (
-        isinstance(kid, str)
-        and KID.fullmatch(kid) is not None
+        is_kid(kid)
         and ("exp" not in members or _is_expiry(exp))
         and ("entity" not in members or (isinstance(entity, str) and _MAC.fullmatch(entity) is not None))
     )
     return Header(str(kid), exp, entity) if known else None
+
+
+def is_kid(kid: object) -> bool:
+    """Return whether a value is a valid key ID."""
+    return isinstance(kid, str) and KID.fullmatch(kid) is not None
 
 
 def claims_type(text: str) -> bool:
@@ -307,19 +311,14 @@ def random_bytes(count: int) -> bytes:
     return os.urandom(count)
 
 
-def content_info(binding: Binding) -> bytes:
-    """Return the HKDF info of a content key: tenant and thread."""
-    return _CONTENT + _prefixed(binding.tenant) + _prefixed(binding.thread_id)
+def content_info(binding: Binding, label: bytes = _CONTENT) -> bytes:
+    """Return the HKDF info of a content key, or of one with another label: tenant and thread."""
+    return label + _prefixed(binding.tenant) + _prefixed(binding.thread_id)
 
 
 def derive(ring_key: Secret[bytes], info: bytes) -> Secret[bytes]:
     """Derive 32 bytes with HKDF-SHA256, without salt, because ring keys are random."""
     return Secret(HKDF(SHA256(), KEY_BYTES, salt=None, info=info).derive(ring_key.reveal()))
-
-
-def entity_info(binding: Binding) -> bytes:
-    """Return the HKDF info of an entity key: tenant and thread."""
-    return _ENTITY + _prefixed(binding.tenant) + _prefixed(binding.thread_id)
 
 
 def entity_mac(entity_key: Secret[bytes], binding: Binding) -> str:
@@ -439,7 +438,7 @@ class DerivedKeys:
         thread = key, binding.thread_id, binding.tenant
         entity_key = self._entity_keys.get(thread)
         if entity_key is None:
-            entity_key = derive(key, entity_info(binding))
+            entity_key = derive(key, content_info(binding, _ENTITY))
             self._entity_keys.put(thread, entity_key)
         return entity_mac(entity_key, binding)
 

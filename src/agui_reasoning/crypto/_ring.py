@@ -41,7 +41,6 @@ from agui_reasoning.crypto._sources import (
     Key,
     LookUps,
     RunKeys,
-    keys_fetched_by,
     keys_in_env,
     keys_in_file,
     keys_in_mapping,
@@ -135,7 +134,7 @@ class KeyRing:
         del keys  # tracebacks can show local variables
         held: HeldKeys | FetchedKeys
         if not isinstance(given.reveal(), Mapping):
-            held = keys_fetched_by(given, kids, primary, max_age_s, now)
+            held = FetchedKeys(given, kids, primary, max_age_s, now)
         elif kids is None:
             held = keys_in_mapping(given)
         else:
@@ -446,11 +445,8 @@ class TokenReader:
     """Decrypts the tokens of one request, which have the same binding.
 
     Attributes:
-        keys: The ring keys.
         stand_in: Used instead of an unknown key.
         now: Returns the Unix time in seconds.
-        binding: The binding of the tokens.
-        derived: Derives the keys of the thread.
     """
 
     keys: HeldKeys | FetchedKeys | RunKeys
@@ -529,7 +525,6 @@ class TokenReader:
 
 
 def _bound(binding: object) -> Binding:
-    """Return a binding, or raise an error for another type."""
     if isinstance(binding, Binding):
         return binding
     raise ConfigurationError(
@@ -540,7 +535,6 @@ def _bound(binding: object) -> Binding:
 
 
 def _checked_age(max_age_s: object) -> float:
-    """Return the maximum age of cached keys, or raise an error."""
     if isinstance(max_age_s, int | float) and not isinstance(max_age_s, bool) and max_age_s >= 0:
         return max_age_s
     raise ConfigurationError(
@@ -551,7 +545,6 @@ def _checked_age(max_age_s: object) -> float:
 
 
 def _padded(plaintext: Secret[Any], pad_to: object) -> Secret[bytes]:
-    """Return the padded plaintext."""
     if not isinstance(plaintext.reveal(), bytes | bytearray):
         raise ConfigurationError(
             f"The plaintext is {type(plaintext.reveal()).__name__}, not bytes.",

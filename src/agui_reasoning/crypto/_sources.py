@@ -17,7 +17,7 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
-from agui_reasoning.crypto._jwe import KEY_BYTES, KID, Secret, TimedCache, from_base64url
+from agui_reasoning.crypto._jwe import KEY_BYTES, Secret, TimedCache, from_base64url, is_kid
 from agui_reasoning.errors import AGUIReasoningError, ConfigurationError, TransportError
 
 MAX_FAILED_LOOK_UPS: Final = 8
@@ -166,11 +166,6 @@ def _held(pairs: Iterable[tuple[str, Key | None]], where: str = "the ring") -> H
     return HeldKeys(keys)
 
 
-def is_kid(kid: object) -> bool:
-    """Return whether a value is a valid key ID."""
-    return isinstance(kid, str) and KID.fullmatch(kid) is not None
-
-
 def _checked(kid: Any, key: Any) -> Key | None:
     if not is_kid(kid):
         raise _bad_kid("A key ID")
@@ -226,14 +221,27 @@ class FetchedKeys:
 
     def __init__(
         self,
-        fetch: Callable[[str], Any],
-        allowed: frozenset[str] | None,
+        fetch: Secret[Any],
+        kids: Collection[str] | None,
         primary: str | None,
         max_age_s: float,
         now: Callable[[], float],
     ) -> None:
-        self._fetch = fetch
-        self._allowed = allowed
+        """Take a callable, and optionally the IDs that it is limited to.
+
+        Raises:
+            ConfigurationError: It is not callable (``bad_keys``), or an ID is invalid (``bad_kid``).
+        """
+        if not callable(fetch.reveal()):
+            raise ConfigurationError(
+                f"The keys are {type(fetch.reveal()).__name__}, neither a mapping nor a callable.",
+                code="bad_keys",
+                hint="Pass {kid: 32 bytes}, or a callable that returns the key for a kid.",
+            )
+        if isinstance(kids, str) or not all(map(is_kid, kids or ())):
+            raise _bad_kid("An ID in kids=")
+        self._fetch: Callable[[str], Any] = fetch.reveal()
+        self._allowed = None if kids is None else frozenset(kids)
         self._primary = primary
         self._keys: TimedCache[str, Key] = TimedCache(_FETCHED, max_age_s, now)
         self._unknown: TimedCache[str, bool] = TimedCache(_UNKNOWN, UNKNOWN_FOR_S, now)
@@ -248,11 +256,7 @@ class FetchedKeys:
         return at_once(self.getting(kid))
 
     def find(self, kid: str, look_ups: LookUps) -> Key | None:
-        """Return the key for a key ID from a client, or ``None`` if it is unknown or not allowed.
-
-        Raises:
-            ConfigurationError: As for `get`.
-        """
+        """Like `get`, for a key ID from a client; also ``None`` if it is not allowed."""
         return at_once(self.finding(kid, look_ups))
 
     def getting(self, kid: str) -> Fetching[Key | None]:
@@ -326,29 +330,6 @@ def at_once(fetching: Fetching[_Result]) -> _Result:
     )
 
 
-def keys_fetched_by(
-    fetch: Secret[Any],
-    kids: Collection[str] | None,
-    primary: str | None,
-    max_age_s: float,
-    now: Callable[[], float],
-) -> FetchedKeys:
-    """Return keys that a callable fetches, optionally limited to some IDs.
-
-    Raises:
-        ConfigurationError: It is not callable (``bad_keys``), or an ID is invalid (``bad_kid``).
-    """
-    if not callable(fetch.reveal()):
-        raise ConfigurationError(
-            f"The keys are {type(fetch.reveal()).__name__}, neither a mapping nor a callable.",
-            code="bad_keys",
-            hint="Pass {kid: 32 bytes}, or a callable that returns the key for a kid.",
-        )
-    if isinstance(kids, str) or not all(map(is_kid, kids or ())):
-        raise _bad_kid("An ID in kids=")
-    return FetchedKeys(fetch.reveal(), None if kids is None else frozenset(kids), primary, max_age_s, now)
-
-
 # -- the keys of a run
 
 _Outcome: TypeAlias = Key | Callable[[], AGUIReasoningError] | None
@@ -381,12 +362,7 @@ class RunKeys:
             return self._kept(kid, self._keys.get(kid))
 
     def find(self, kid: str, look_ups: LookUps) -> Key | None:
-        """Return the key for a key ID from a client, or ``None`` if it is unknown or not allowed.
-
-        Raises:
-            TransportError: As for `get`.
-            ConfigurationError: As for `get`.
-        """
+        """Like `get`, for a key ID from a client; also ``None`` if it is not allowed."""
         if kid in self._outcomes:
             return self._told(kid)
         with _service(kid):
@@ -416,10 +392,6 @@ class RunKeys:
     def kids(self) -> tuple[str, ...]:
         """Return no IDs, because they cannot be listed."""
         return self._keys.kids()
-
-    def may_be_primary(self, kid: str) -> bool:
-        """Return whether the primary key can have this ID."""
-        return self._keys.may_be_primary(kid)
 
     def forget(self) -> None:
         """Discard the keys that rings cache; the run keeps its own."""

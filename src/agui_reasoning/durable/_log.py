@@ -9,6 +9,7 @@ import hashlib
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final
 
@@ -50,7 +51,7 @@ class Seal:
 
     def threads(self) -> Sequence[str]:
         """Return the addresses of the thread, the one under the primary key first."""
-        return _addresses(self._keys, "thread", self.tenant, self.thread_id)
+        return addresses(self._keys, "thread", self.tenant, self.thread_id)
 
     def close(self, run: str, place: int | str, data: bytes) -> bytes:
         """Seal an entry, in pieces if it is too long for one token."""
@@ -77,12 +78,8 @@ class Seal:
             yield Binding(self.thread_id, tenant=self.tenant, entity_id=entity)
 
 
-def owners(keys: KeyRing | None, tenant: str) -> Sequence[str]:
-    """Return the addresses of a tenant, the one under the primary key first."""
-    return _addresses(keys, "tenant", tenant)
-
-
-def _addresses(keys: KeyRing | None, *name: str) -> Sequence[str]:
+def addresses(keys: KeyRing | None, *name: str) -> Sequence[str]:
+    """Return the addresses of a tenant or thread, the one under the primary key first."""
     text = dump(list(name)).encode()
     if keys is None:
         return [hashlib.sha256(text).hexdigest()]
@@ -136,84 +133,61 @@ class Recent:
                 await grown.wait()
 
 
+@dataclass(frozen=True, slots=True)
 class Log:
-    """The log of one run."""
+    """The log of one run.
 
-    def __init__(
-        self,
-        store: RunStore,
-        seal: Seal,
-        run: str,
-        *,
-        retention_s: float,
-        watch_s: float,
-        recent: Recent | None = None,
-    ) -> None:
-        self._store = store
-        self._seal = seal
-        self._run = run
-        self._retention_s = retention_s
-        self.watch_s = watch_s
-        """Seconds after which a reader says again that it reads."""
-        self._recent = recent
+    Attributes:
+        watch_s: Seconds after which a reader says again that it reads.
+        recent: Its newest entries, if this process works on the run.
+    """
 
-    @property
-    def thread_id(self) -> str:
-        """The ID of the thread."""
-        return self._seal.thread_id
+    store: RunStore
+    seal: Seal
+    run: str
+    retention_s: float
+    watch_s: float
+    recent: Recent | None
 
     async def read(self, place: int) -> tuple[list[bytes], bool]:
-        """Return the entries from a place on, and whether more may come.
-
-        Raises:
-            TransportError: The store cannot be used (``store_unavailable``).
-        """
+        """Return the entries from a place on, and whether more may come."""
         recent = self._local()
         if recent is not None and (entries := recent.since(place)) is not None:
             return entries, True
-        tail = await self._store.read(self._run, place)
-        opened = [self._seal.open(self._run, place + at, data) for at, data in enumerate(tail.entries)]
+        tail = await self.store.read(self.run, place)
+        opened = [self.seal.open(self.run, place + at, data) for at, data in enumerate(tail.entries)]
         return opened, tail.alive and not self.is_broken
 
     @property
     def is_broken(self) -> bool:
         """Whether the run was ended because the store took no more."""
-        return self._recent is not None and self._recent.broken
+        return self.recent is not None and self.recent.broken
 
     async def has(self, place: int) -> bool:
         """Return whether there is an entry at a place."""
         recent = self._local()
         if recent is not None:
             return recent.next > place
-        return bool((await self._store.read(self._run, place)).entries)
+        return bool((await self.store.read(self.run, place)).entries)
 
     async def wait(self, place: int, timeout_s: float) -> None:
         """Wait until there is an entry at a place, but not longer than the time limit."""
         recent = self._local()
         await (
-            self._store.wait(self._run, place, timeout_s) if recent is None else recent.wait(place, timeout_s)
+            self.store.wait(self.run, place, timeout_s) if recent is None else recent.wait(place, timeout_s)
         )
 
     async def watch(self) -> None:
         """Note that someone reads the log."""
-        await self._store.watch(self._run)
+        await self.store.watch(self.run)
 
     async def end(self, place: int, data: bytes) -> bool:
         """Append the last entry for a worker that is gone; return whether that succeeded."""
-        entry = LogEntry(self._run, place, self._seal.close(self._run, place, data), True, self._retention_s)
-        return all(await self._store.append([entry]))
-
-    def report(self, error: AGUIReasoningError) -> None:
-        """Log what ended the stream of a reader."""
-        _logger.error("A stream of a durable run was ended: %s", error)
-
-    def report_end(self, code: str) -> None:
-        """Log that a reader has ended the log."""
-        _logger.error("A durable run was ended for its readers, because its worker is gone (%s).", code)
+        entry = LogEntry(self.run, place, self.seal.close(self.run, place, data), True, self.retention_s)
+        return all(await self.store.append([entry]))
 
     def _local(self) -> Recent | None:
-        recent = self._recent
-        return None if recent is None or recent.ended else recent
+        return None if self.recent is None or self.recent.ended else self.recent
 
 
 # -- what a client reads
@@ -284,12 +258,16 @@ class View:
     """A client's thread after some of the events of its newest run.
 
     Attributes:
+        conversation: The conversation.
         opened: What the events opened.
     """
 
     def __init__(self, head: JSONObject) -> None:
-        self._conversation = Conversation(
-            head["threadId"], messages=head["messages"], state=head.get("state"), on_warning=_ignore
+        self.conversation = Conversation(
+            head["threadId"],
+            messages=head["messages"],
+            state=head.get("state"),
+            on_warning=lambda warning: None,  # the client that receives the events gets it, too
         )
         self._first: JSONObject | None = None
         self._has_state = bool(head.get("state"))
@@ -300,16 +278,11 @@ class View:
         """Whether the run has started."""
         return self._first is not None
 
-    @property
-    def conversation(self) -> Conversation:
-        """The conversation."""
-        return self._conversation
-
     def receive(self, frames: bytes) -> None:
         """Take the next frames of the run."""
         for event in _merged(events_in(frames)):
             try:
-                self._conversation.receive(event)
+                self.conversation.receive(event)
             except RemoteProtocolError:
                 raise damaged() from None
             self._first = self._first or event
@@ -330,9 +303,10 @@ class View:
     def _prelude(self) -> Iterator[Any]:
         yield self._first
         if self._has_state:
-            yield {"type": "STATE_SNAPSHOT", "snapshot": self._conversation.state}
-        messages = [_wire(message) for message in self._conversation.messages]
-        yield {"type": "MESSAGES_SNAPSHOT", "messages": messages}
+            yield {"type": "STATE_SNAPSHOT", "snapshot": self.conversation.state}
+        messages = self.conversation.messages
+        dumped = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in messages]
+        yield {"type": "MESSAGES_SNAPSHOT", "messages": dumped}
         yield from self.opened.starts.values()
         yield self.opened.terminal
 
@@ -359,15 +333,6 @@ def _merged(events: Iterable[JSONObject]) -> Iterator[JSONObject]:
         yield grown | {"delta": "".join(deltas)}
 
 
-def _wire(message: Any) -> JSONObject:
-    wire: JSONObject = message.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return wire
-
-
-def _ignore(warning: str) -> None:
-    """Ignore a warning: the client that receives the events gets it, too."""
-
-
 def older(protocol_version: str | None) -> ThinkingDowngrader | None:
     """Return what adapts events to clients that declare a protocol version, if they need it."""
     return ThinkingDowngrader(_UNDECLARED, on_warning=lambda lost: None) if protocol_version is None else None
@@ -389,7 +354,7 @@ class LogStream:
         self._waiting: list[Event] = []
 
     def __repr__(self) -> str:
-        return f"LogStream({self._log.thread_id!r})"
+        return f"LogStream({self._log.seal.thread_id!r})"
 
     def __aiter__(self) -> LogStream:
         return self
@@ -419,7 +384,7 @@ class LogStream:
                     note_frames(self._opened, data)
                     yield self._adapted(data)
         except AGUIReasoningError as error:
-            self._log.report(error)
+            _logger.error("A stream of a durable run was ended: %s", error)
             sent = self._opened if self._view is None else Opened()
             if sent.terminal is None:
                 yield frames_of(sent.failure(UNSTORED, error.code, new_uuid))
@@ -458,6 +423,6 @@ class LogStream:
         message, code = (UNSTORED, "store_unavailable") if self._log.is_broken else (LOST, "worker_lost")
         last = frames_of(self._opened.failure(message, code, new_uuid))
         if await self._log.end(self._place, last):
-            self._log.report_end(code)
+            _logger.error("A durable run was ended for its readers, because its worker is gone (%s).", code)
         data, _ = await self._log.read(self._place)
         return data or [last]  # the thread was erased

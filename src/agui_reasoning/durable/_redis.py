@@ -94,7 +94,20 @@ class RedisRuns:
             MissingExtraError: The package ``redis`` is not installed (``missing_extra``).
             ConfigurationError: The address is invalid (``bad_url``).
         """
-        self._redis = _connected(url)
+        try:
+            from redis.asyncio import Redis
+        except ImportError:
+            raise MissingExtraError("agui_reasoning.durable.RedisRuns", "redis") from None
+        untyped: Any = Redis  # because its answers have many types
+        limits = {"socket_timeout": SILENCE_S, "socket_connect_timeout": SILENCE_S}
+        try:
+            self._redis = untyped.from_url(url, protocol=2, **limits)
+        except ValueError:
+            raise ConfigurationError(
+                "The address of Redis is invalid.",
+                code="bad_url",
+                hint="Pass an address such as redis://localhost:6379/0.",
+            ) from None
         self._prefix = prefix
         self._begin, self._append, self._look, self._note = (
             self._redis.register_script(script) for script in (_BEGIN, _APPEND, _LOOK, _NOTE)
@@ -246,22 +259,6 @@ class RedisRuns:
         """See `RunStore`."""
         with _explained():
             await self._redis.aclose()
-
-
-def _connected(url: str) -> Any:
-    """Return a client, which connects at its first use. Untyped, because its answers have many types."""
-    try:
-        from redis.asyncio import Redis
-    except ImportError:
-        raise MissingExtraError("agui_reasoning.durable.RedisRuns", "redis") from None
-    try:
-        return Redis.from_url(url, protocol=2, socket_timeout=SILENCE_S, socket_connect_timeout=SILENCE_S)
-    except ValueError:
-        raise ConfigurationError(
-            "The address of Redis is invalid.",
-            code="bad_url",
-            hint="Pass an address such as redis://localhost:6379/0.",
-        ) from None
 
 
 def _ms(seconds: float) -> int:

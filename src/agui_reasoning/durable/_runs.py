@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import Any, Final, Literal, TypeAlias, get_args
 from uuid import uuid4
@@ -20,7 +21,7 @@ from agui_reasoning._strict_json import JSONObject, dump, load, well_formed
 from agui_reasoning.aio import Agent, EventStream, agent_events
 from agui_reasoning.consumer import Conversation
 from agui_reasoning.crypto import KeyRing, token_key_id
-from agui_reasoning.durable._log import Log, LogStream, Recent, Seal, View, damaged, older, owners
+from agui_reasoning.durable._log import Log, LogStream, Recent, Seal, View, addresses, damaged, older
 from agui_reasoning.durable.store import Begin, Found, Listed, LogEntry, RunStore
 from agui_reasoning.errors import ConfigurationError, RemoteProtocolError, TransportError
 from agui_reasoning.protocol import PROTOCOL_VERSION
@@ -50,7 +51,7 @@ _MOST_UNSTORED: Final = 1024 * 1024
 _RENEWALS: Final = 3
 """How often a lease is renewed while it is valid."""
 
-_HEAD: Final = frozenset({"threadId", "runId", "messages", "state"})
+_HEAD: Final = {"thread_id", "run_id", "messages", "state"}
 _ASKS: Final = frozenset({"user", "tool"})
 
 _logger = logging.getLogger("agui_reasoning")
@@ -145,7 +146,13 @@ class Runs:
         return await self._start(run, agent_events(run, agent, on_error))
 
     async def _start(self, run: Run, events: EventStream) -> LogStream:
-        self._check(run)
+        if run.keys is not None and self._keys is None:
+            raise ConfigurationError(
+                "The run has keys, but the runs that it is started in have none.",
+                code="runs_without_keys",
+                hint="Pass the key ring to Runs as well, or its log would hold the reasoning in clear.",
+            )
+        self._check_open()
         place = await self._place(run.tenant, run.input.thread_id)
         # In a worker thread, because a long history would block other runs.
         begin, head = await anyio.to_thread.run_sync(self._begin, run, place)
@@ -179,12 +186,11 @@ class Runs:
 
     def _begin(self, run: Run, place: _Place) -> tuple[Begin, JSONObject]:
         """Return the beginning of a run, and what a client of the thread holds before it."""
+        dumped = partial(run.input.model_dump, include=_HEAD, by_alias=True, exclude_none=True)
         try:
-            given = run.input.model_dump(mode="json", by_alias=True, exclude_none=True)
+            head = dumped(mode="json")
         except PydanticSerializationError:  # a lone surrogate in a name
-            given = run.input.model_dump(by_alias=True, exclude_none=True)
-            given = well_formed({key: given[key] for key in given if key in _HEAD})
-        head = {key: given[key] for key in given if key in _HEAD}
+            head = well_formed(dumped())
         label, name = {key: head[key] for key in ("threadId", "runId")}, uuid4().hex
         begin = Begin(
             run=name,
@@ -297,15 +303,6 @@ class Runs:
         self._check_open()
         await self._store.find(["-"])  # no run has this address
 
-    def _check(self, run: Run) -> None:
-        if run.keys is not None and self._keys is None:
-            raise ConfigurationError(
-                "The run has keys, but the runs that it is started in have none.",
-                code="runs_without_keys",
-                hint="Pass the key ring to Runs as well, or its log would hold the reasoning in clear.",
-            )
-        self._check_open()
-
     def _check_open(self) -> None:
         if self._closing:
             raise TransportError(
@@ -353,14 +350,9 @@ class Runs:
 
     def _log(self, seal: Seal, name: str) -> Log:
         worker = self._workers.get(name)
-        return Log(
-            self._store,
-            seal,
-            name,
-            retention_s=self._retention_s,
-            watch_s=min(_WATCH_S, self._unwatched_limit_s / 3),
-            recent=None if worker is None else worker.recent,
-        )
+        watch_s = min(_WATCH_S, self._unwatched_limit_s / 3)
+        recent = None if worker is None else worker.recent
+        return Log(self._store, seal, name, self._retention_s, watch_s, recent)
 
     async def _stop(self, name: str) -> None:
         """Stop a run, and wait until it has ended or its worker is gone."""
@@ -375,7 +367,7 @@ class Runs:
     # -- work
 
     def _work(self, name: str, seal: Seal, events: EventStream) -> LogStream:
-        worker = _Worker(name, seal, events, self._filled_by)
+        worker = _Worker(name, seal, events, lambda: self._filled.set())
         self._workers[name] = worker
         spawn(worker.run)
         for task in (self._store_all, self._supervise):
@@ -383,9 +375,6 @@ class Runs:
                 self._tasks.add(task)
                 spawn(task)
         return LogStream(self._log(seal, name))
-
-    def _filled_by(self) -> None:
-        self._filled.set()
 
     async def _store_all(self) -> None:
         """Store what the agents produce, in batches, until no run is left."""
@@ -402,7 +391,8 @@ class Runs:
             kept = await self._store.append([worker.entry(self._retention_s) for worker in workers])
             answers = [*zip(workers, kept, strict=True)]
         except Exception as error:
-            _logger.error("Durable runs could not be stored, and were ended: %s", _named(error))
+            named = str(error) if isinstance(error, TransportError) else type(error).__name__
+            _logger.error("Durable runs could not be stored, and were ended: %s", named)
             answers, broken = [(worker, False) for worker in workers], True
         for worker, is_kept in answers:
             worker.stored() if is_kept else worker.give_up(broken=broken)
@@ -449,14 +439,10 @@ class _Place:
         self.seal = Seal(keys, tenant, thread_id)
         self.labels = Seal(keys, tenant, "")
         """Seals what is read before thread IDs are known."""
-        self.owners = owners(keys, tenant)
+        self.owners = addresses(keys, "tenant", tenant)
 
     async def head(self, found: Found) -> Any:
-        """Return what a thread held before a run. In a worker thread, because a long one would block others.
-
-        Raises:
-            DecryptionError: It was sealed for another thread or run, or with a key that the ring has not.
-        """
+        """Return what a thread held before a run, in a worker thread: a long one would block others."""
         return await anyio.to_thread.run_sync(_opened, self.seal, found.run, "head", found.head)
 
     async def view(self, found: Found) -> View:
@@ -505,7 +491,6 @@ class _Worker:
         self._filled()
 
     def end(self, reason: _Reason) -> None:
-        """Stop the agent."""
         if self._reason is None and not self._is_last:
             self._reason = reason
             if reason == "shutdown":
@@ -515,7 +500,6 @@ class _Worker:
             self._scope.cancel()
 
     def entry(self, retention_s: float) -> LogEntry:
-        """Return what is to be stored."""
         self._storing = b"".join(self.unstored)
         self.unstored.clear()
         self._unstored_bytes = 0
@@ -569,7 +553,3 @@ def _opened(seal: Seal, run: str, kind: str, data: bytes) -> Any:
 def _is_object(value: Any, *names: str) -> bool:
     """Return whether a value is an object that has these members, and they are strings."""
     return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)
-
-
-def _named(error: Exception) -> str:
-    return str(error) if isinstance(error, TransportError) else type(error).__name__

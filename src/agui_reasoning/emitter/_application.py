@@ -53,14 +53,20 @@ class ApplicationEvents:
         members = _members(item)
         kind = members["type"]
         if kind in _THINKING:
-            return [_own(_model(one)) for one in self._translated(members)]
+            return [_own(_validated(_events(), one)) for one in self._translated(members)]
         if kind == "REASONING_MESSAGE_START" and members.get("role") == "assistant":
             (members,) = self._upgrader.receive(members)  # as ag-ui-protocol 0.1.11 to 0.1.13 wrote it
         if kind in _KNOWN:
-            return [_own(_model(members))]
+            return [_own(_validated(_events(), members))]
         if isinstance(item, BaseEvent):  # an event of a newer protocol, whose class the application has
             return [cast("Event", item)]
-        raise _unknown(kind)
+        raise LocalProtocolError(
+            f"{kind[:80]!r} is not the type of an AG-UI event.",
+            code="unknown_event",
+            hint=f"{did_you_mean(kind, sorted(_KNOWN))}For a provider's payloads, yield ModelStream(...) "
+            "from an agent; for private data, send CUSTOM.",
+            event_type=kind,
+        )
 
     def _translated(self, members: JSONObject) -> list[JSONObject]:
         _validated(_thinking_events(), members)
@@ -104,10 +110,6 @@ def _own(event: Event) -> Event:
     return event
 
 
-def _model(members: JSONObject) -> Event:
-    return cast("Event", _validated(_events(), members))
-
-
 def _validated(adapter: TypeAdapter[Any], members: JSONObject) -> Any:
     try:
         return adapter.validate_python(members)
@@ -121,16 +123,6 @@ def _validated(adapter: TypeAdapter[Any], members: JSONObject) -> Any:
         code="malformed_event",
         hint="Send the event as AG-UI 1.0 describes it; omit optional fields that have no value.",
         event_type=members["type"],
-    )
-
-
-def _unknown(kind: str) -> LocalProtocolError:
-    return LocalProtocolError(
-        f"{kind[:80]!r} is not the type of an AG-UI event.",
-        code="unknown_event",
-        hint=f"{did_you_mean(kind, sorted(_KNOWN))}For a provider's payloads, yield ModelStream(...) from an "
-        "agent; for private data, send CUSTOM.",
-        event_type=kind,
     )
 
 

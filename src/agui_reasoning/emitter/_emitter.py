@@ -174,7 +174,7 @@ class BaseEmitter:
     @property
     def summarizes(self) -> bool:
         """Whether the caller passed a function that makes summaries."""
-        return self._summaries.wanted
+        return self._summaries.summarize is not None
 
     @property
     def finish_reason(self) -> str | None:
@@ -207,11 +207,11 @@ class BaseEmitter:
         Args:
             prefix: The ``prefix`` of the `ProviderRequest`.
         """
-        self._writer.produced.note_request(prefix)
+        self._writer.produced.prefix = prefix
 
     def change_effort(self, effort: Effort) -> None:
         """Note that the effort changes with the next response. Its values carry the change."""
-        self._writer.produced.change_effort(EffortChange(effort).effort)
+        self._writer.produced.effort = EffortChange(effort).effort
 
     @property
     def has_open_part(self) -> bool:
@@ -311,10 +311,10 @@ class BaseEmitter:
             self._application = ApplicationEvents(self.warn, self._new_id)
         return self._application
 
-    def _staged(self, written: list[Written]) -> list[Written]:
+    def _staged(self, written: list[Written], *, close: bool = False) -> list[Written]:
         if not self._stages:
             return written
-        staged: list[Any] = run_stages(self._stages, models_of(written))
+        staged: list[Any] = run_stages(self._stages, models_of(written), close=close)
         return staged
 
     def _another_path(self, item: object) -> FastPath | None:
@@ -345,8 +345,7 @@ class BaseEmitter:
             self._disclosure.check(self._default, self._rule_of)
         if kind is InputTransformationsDelta:
             response = self._assembler.response
-            origin = response.origin if response else self._default
-            delta = self.inputs.resolve(delta, origin)
+            delta = self.inputs.resolve(delta, response.origin if response else self._default)
         changes = self._assembler.receive(delta)
         written = self._writer.write(changes)
         self._last = delta, changes, written
@@ -361,17 +360,18 @@ class BaseEmitter:
         named, known = start.origin, self._default
         if named is None or named.account or known is None or known.account is None:
             return start
-        same = known.provider in (None, named.provider)
-        if not same:
+        if known.provider not in (None, named.provider):
             return start
         placed = structs.replace(start, origin=structs.replace(named, account=known.account))
         return counted(placed, counts_of(start))
 
     def _pass_on(self, event: Event) -> list[Any]:
-        event = self._attributed(event)
+        subagent = self._events.subagent
+        if subagent is not None and getattr(event, "subagent_run_id", None) is None:
+            event = event.model_copy(update={"subagent_run_id": subagent})
         self._application_events.opened.note(event)
         before: list[JSONObject | SummaryDue] = []
-        if isinstance(event, ToolCallResultEvent) and event.subagent_run_id == self._events.subagent:
+        if isinstance(event, ToolCallResultEvent) and event.subagent_run_id == subagent:
             # The result of the agent's tool ends the response, as its delta would.
             before = self._writer.write(self._assembler.close())
             self._writer.produced.note_result(
@@ -383,23 +383,13 @@ class BaseEmitter:
                 "A MESSAGES_SNAPSHOT follows streamed reasoning: some front ends show the reasoning twice, "
                 "others drop it. Send snapshots at the start of a run."
             )
-        is_decided = self._disclosure.full or not self._nested_ids.isdisjoint(_ids_of(event))
-        passed = [event] if is_decided else shown_to(event, self._viewer)
+        passed = [event]
+        if not self._disclosure.full and self._nested_ids.isdisjoint(_ids_of(event)):
+            passed = shown_to(event, Viewer(self._is_known, self._writer.hidden_calls))
         if not passed and not self._has_warned_of_raw:
             self._has_warned_of_raw = True
             self.warn(f"{event.type.value} is not passed on with visibility {self._disclosure.visibility!r}.")
         return [*before, *passed]
-
-    def _attributed(self, event: Event) -> Event:
-        """Attribute an event to the subagent, unless it is already attributed."""
-        subagent = self._events.subagent
-        if subagent is None or getattr(event, "subagent_run_id", None) is not None:
-            return event
-        return event.model_copy(update={"subagent_run_id": subagent})
-
-    @property
-    def _viewer(self) -> Viewer:
-        return Viewer(self._is_known, self._writer.hidden_calls)
 
     def _is_known(self, message: Message) -> bool:
         return self._known.get(message.id) == message
@@ -444,10 +434,7 @@ class BaseEmitter:
         if self._application is not None:
             written += self._application.opened.ends(self._new_id)
         settled = settle_now(self._summaries.settle(written)) if self._summarizes else written
-        if not self._stages:
-            return settled
-        staged: list[Any] = run_stages(self._stages, models_of(settled), close=True)
-        return staged
+        return self._staged(settled, close=True)
 
 
 def _sealer(settings: EmitterSettings, keys: KeyRing, thread_id: str | None) -> EnvelopeWriter:

@@ -49,6 +49,8 @@ class Produced(Unshown, gc=True, eq=False):
 
     Attributes:
         unanswered: The calls without a result, by the client's ID, each with its response.
+        effort: The effort that changes with the next response.
+        prefix: What preceded the conversation in the request that the next response answers.
     """
 
     unanswered: dict[str, tuple[CallUnit, ResponseBuffer]] = field(default_factory=dict)
@@ -64,8 +66,8 @@ class Produced(Unshown, gc=True, eq=False):
     _entity_before: str | None = None
     _failed: list[str] = field(default_factory=list)
     """The calls whose result was an error, since the last response began."""
-    _effort: Effort | None = None
-    _prefix: Prefix | None = None
+    effort: Effort | None = None
+    prefix: Prefix | None = None
 
     @property
     def items(self) -> list[Turn | EffortChange | Message]:
@@ -86,16 +88,6 @@ class Produced(Unshown, gc=True, eq=False):
         """Whether the model thought, and signed it, but none of its reasoning has text."""
         return self._signed and not self._has_text
 
-    # -- before a response
-
-    def note_request(self, prefix: Prefix | None) -> None:
-        """Note what preceded the conversation in the request that the next response answers."""
-        self._prefix = prefix
-
-    def change_effort(self, effort: Effort) -> None:
-        """Note the effort that changes with the next response."""
-        self._effort = effort
-
     # -- responses
 
     def open_response(
@@ -108,15 +100,15 @@ class Produced(Unshown, gc=True, eq=False):
         self._state = state = ResponseState(
             response, response_id, disclosure, self._before, self._entity_before, failed
         )
-        state.effort, self._effort = self._effort, None
-        state.prefix, self._prefix = self._prefix, None
+        state.effort, self.effort = self.effort, None
+        state.prefix, self.prefix = self.prefix, None
         return state
 
     def end_response(self, response: ResponseBuffer) -> None:
         """Add the response."""
         state = self._state
         if not (response.units or response.refused):
-            self._effort = self._effort or state.effort  # nobody will hear of this response
+            self.effort = self.effort or state.effort  # nobody will hear of this response
             return
         self._last = state
         for unit in () if self._has_text else state.stretches:
@@ -126,10 +118,10 @@ class Produced(Unshown, gc=True, eq=False):
     def coming(self, open_response: ResponseBuffer | None) -> list[Turn | EffortChange]:
         """Return what follows the items: the response that is still open, and the next change."""
         if open_response is None:
-            return [*_changes_of(self._effort)]
+            return [*_changes_of(self.effort)]
         is_turn = open_response.refused or any(not unit.open for unit in open_response.units)
         turn = [self._turn_of(self._state)] if is_turn else []
-        return [*_changes_of(self._state.effort), *turn, *_changes_of(self._effort)]
+        return [*_changes_of(self._state.effort), *turn, *_changes_of(self.effort)]
 
     def _turn_of(self, state: ResponseState) -> Turn:
         """Return the complete parts of a response as `restore` would."""

@@ -43,7 +43,6 @@ class _ShownText(Unshown, eq=False):
     length: int
 
     def span(self) -> Span:
-        """Return the record."""
         return Span(message=self.message, start=self.start, length=self.length)
 
 
@@ -114,8 +113,7 @@ class Stretch(Unshown, eq=False):
     def record(self, *, sealed: bool) -> UnitRecord | None:
         """Return the envelope's record, or ``None`` if the envelope must not mention the stretch.
 
-        Args:
-            sealed: Whether the record is encrypted, and thus contains the text.
+        If it is ``sealed``, it is encrypted, and thus contains the text.
         """
         if self.withheld and not sealed:
             return unit_record(PlacedPart(self.unit.seq, self.unit.part(None), "hidden"))
@@ -187,10 +185,8 @@ class EmittedCall(Unshown, eq=False):
     def record(self, *, sealed: bool) -> UnitRecord | None:
         """Return the envelope's record of the call.
 
-        Args:
-            sealed: Whether the record is encrypted, and thus contains the arguments of the provider's own
-                calls. Otherwise the record of a call with hidden arguments only says that it is the
-                provider's own and cannot go back.
+        A ``sealed`` one is encrypted, and thus contains the arguments of the provider's own calls. Otherwise,
+        that of a call with hidden arguments only says that it is the provider's own and cannot go back.
         """
         unit = self.unit
         part = unit.part(None)

@@ -97,9 +97,7 @@ def settings_of(kind: type[_Settings], options: Mapping[str, Any]) -> _Settings:
 def shows_options(options: type, settings: type) -> Callable[[_Function], _Function]:
     """Let `help` and `inspect.signature` name the options that a function accepts as ``**options``.
 
-    Args:
-        options: The typed dict of the options.
-        settings: The class that has each of them as a member, with its type and default.
+    ``settings`` is the class that has each of them as a member, with its type and default.
     """
     names: frozenset[str] = options.__optional_keys__  # type: ignore[attr-defined]
     shown = [one for name, one in _parameters(settings).items() if name in names]

@@ -280,12 +280,9 @@ class Values(Unshown, gc=True, eq=False):
             return True
         origin = state.response.origin
         rule = None if origin is None else self._rule_of(origin)
-        if rule is None or not self._wants_anchor(rule):
+        if rule is None or not (rule.anchors if self._anchors == "auto" else rule.status == "required"):
             return False
         return any(_is_missed(record, rule, calls=bool(state.calls)) for record in vital)
-
-    def _wants_anchor(self, rule: EchoRule) -> bool:
-        return rule.anchors if self._anchors == "auto" else rule.status == "required"
 
     # -- one value
 
@@ -443,47 +440,29 @@ def _is_missed(record: UnitRecord, rule: EchoRule, *, calls: bool) -> bool:
 def audit_records(state: ResponseState, sealer: EnvelopeWriter | None) -> Iterator[AuditRecord]:
     """Yield a record for each reasoning unit, and for each text and call with an encrypted value."""
     for unit in state.response.units:
-        if isinstance(unit, ReasoningUnit):
-            yield _record(state, sealer, unit, **_sizes(state, unit))
-        elif unit.opaque:
-            yield _record(state, sealer, unit)
+        if isinstance(unit, ReasoningUnit) or unit.opaque:
+            yield _audit_record(state, sealer, unit)
 
 
-def _sizes(state: ResponseState, unit: ReasoningUnit) -> dict[str, Any]:
-    stretches = state.stretches[unit]
-    messages = map(state.message_of, stretches)
-    return {
-        "text_chars": sum(stretch.text_chars for stretch in stretches),
-        "shown_chars": sum(stretch.shown_chars for stretch in stretches),
-        "span_id": next((message.span_id for message in messages if message), None),
-    }
-
-
-def _record(
-    state: ResponseState,
-    sealer: EnvelopeWriter | None,
-    unit: UnitBuffer,
-    *,
-    text_chars: int = 0,
-    shown_chars: int = 0,
-    span_id: str | None = None,
-) -> AuditRecord:
-    origin = state.response.origin
+def _audit_record(state: ResponseState, sealer: EnvelopeWriter | None, unit: UnitBuffer) -> AuditRecord:
+    origin = state.response.origin or Origin()
     carrier = state.carriers.get((unit.seq, 0))
+    stretches = state.stretches[unit] if isinstance(unit, ReasoningUnit) else []
+    text_chars = sum(stretch.text_chars for stretch in stretches)
     return AuditRecord(
         "emitted",
         "not_kept" if carrier is None else "encrypted" if sealer else "plain",
         state.seen_as(unit),
         thread_id=sealer.binding.thread_id if sealer else None,
         tenant=sealer.binding.tenant if sealer else None,
-        span_id=span_id,
-        provider=origin.provider if origin else None,
-        api=origin.api if origin else None,
-        model=origin.model if origin else None,
+        span_id=next((one.span_id for one in map(state.message_of, stretches) if one), None),
+        provider=origin.provider,
+        api=origin.api,
+        model=origin.model,
         visibility=state.disclosure.visibility,
         key_id=sealer.keys.primary if sealer else None,
         text_chars=text_chars if carrier else 0,
-        shown_chars=shown_chars,
+        shown_chars=sum(stretch.shown_chars for stretch in stretches),
         opaque_chars=sum(len(opaque.value) for opaque in unit.opaque) if carrier else 0,
         value_chars=state.value_chars.get(carrier, 0) if carrier else 0,
     )

@@ -68,11 +68,7 @@ class Disclosure:
 
     @classmethod
     def of(cls, visibility: Visibility, *, sealed: bool) -> Disclosure:
-        """Return the rules of a visibility, with or without keys.
-
-        Raises:
-            ConfigurationError: The visibility is unknown (``unknown_visibility``).
-        """
+        """Return the rules of a visibility, with or without keys; raises what `check_visibility` raises."""
         check_visibility(visibility)
         return _DISCLOSURES[visibility, sealed]
 
@@ -151,14 +147,9 @@ class SummaryDue:
 class Summaries(Unshown, gc=True, eq=False):
     """Replaces each `SummaryDue` by a summary, or by a placeholder if there is none."""
 
-    _summarize: Summarize | None
+    summarize: Summarize | None
     _events: WireEvents
     _warn: Callable[[str], None]
-
-    @property
-    def wanted(self) -> bool:
-        """Whether there is a function that makes summaries."""
-        return self._summarize is not None
 
     def settle(self, written: Iterable[Written | SummaryDue]) -> Settling[list[Written]]:
         """Replace summaries that are due by message content; an empty summary gives no event."""
@@ -177,10 +168,10 @@ class Summaries(Unshown, gc=True, eq=False):
 
         The error of a summarizer is not reported in full, because it may quote the reasoning.
         """
-        if self._summarize is None or part.status == "incomplete":
+        if self.summarize is None or part.status == "incomplete":
             return PLACEHOLDER
         try:
-            made = self._summarize(part)
+            made = self.summarize(part)
             made = (yield made) if inspect.isawaitable(made) else made
         except Exception as error:
             self._warn(f"`summarize` raised {type(error).__name__}; a placeholder is shown.")
@@ -236,7 +227,9 @@ def shown_to(event: Event, viewer: Viewer) -> list[Event]:
 
 def _snapshot(event: MessagesSnapshotEvent, viewer: Viewer) -> list[Event]:
     messages = [
-        message if viewer.has(message) else _MESSAGES.get(message.role, _as_it_is)(message, viewer)
+        message
+        if viewer.has(message) or message.role not in _MESSAGES
+        else _MESSAGES[message.role](message, viewer)
         for message in event.messages
     ]
     return [event.model_copy(update={"messages": messages})]
@@ -270,10 +263,6 @@ def _shown_result(message: Any, viewer: Viewer) -> Any:
     return _bare(message, content="", error=None, encrypted_value=None, metadata=None)
 
 
-def _as_it_is(message: Any, viewer: Viewer) -> Any:
-    return message
-
-
 _MESSAGES: dict[str, Callable[[Any, Viewer], Any]] = {
     "reasoning": _shown_reasoning,
     "assistant": _shown_answer,
@@ -298,15 +287,11 @@ def _bare(model: _Model, **update: Any) -> _Model:
 
 
 def _value(event: ReasoningEncryptedValueEvent, viewer: Viewer) -> list[Event]:
-    return [_bare(event, metadata=None)] if looks_like_token(event.encrypted_value) else []
+    return _frame(event, viewer) if looks_like_token(event.encrypted_value) else []
 
 
 def _frame(event: Any, viewer: Viewer) -> list[Event]:
     return [_bare(event, metadata=None)]
-
-
-def _chunk(event: ReasoningMessageChunkEvent, viewer: Viewer) -> list[Event]:
-    return [_bare(event, metadata=None, delta=None)]
 
 
 def _arguments(event: ToolCallArgsEvent, viewer: Viewer) -> list[Event]:
@@ -321,17 +306,13 @@ def _result(event: ToolCallResultEvent, viewer: Viewer) -> list[Event]:
     return [_bare(event, content="", metadata=None) if event.tool_call_id in viewer.hidden_calls else event]
 
 
-def _drop(event: Any, viewer: Viewer) -> list[Event]:
-    return []
-
-
 _EVENTS: dict[type, Callable[[Any, Viewer], list[Event]]] = {
     MessagesSnapshotEvent: _snapshot,
-    RawEvent: _drop,
+    RawEvent: lambda event, viewer: [],
     ReasoningEncryptedValueEvent: _value,
     ReasoningEndEvent: _frame,
-    ReasoningMessageChunkEvent: _chunk,
-    ReasoningMessageContentEvent: _drop,
+    ReasoningMessageChunkEvent: lambda event, viewer: [_bare(event, metadata=None, delta=None)],
+    ReasoningMessageContentEvent: lambda event, viewer: [],
     ReasoningMessageEndEvent: _frame,
     ReasoningMessageStartEvent: _frame,
     ReasoningStartEvent: _frame,

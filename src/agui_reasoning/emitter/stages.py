@@ -131,12 +131,13 @@ class Coalesce:
         if id_field is None or _carries_more(event):
             return [*self.close(), event]
         out = [] if self._continues(event, id_field) else self.close()
-        now = self._now()
+        now = 0 if self._ms is None or self._now_ms is None else self._now_ms()
         if self._first is None:
             self._first, self._since = event, now
         self._held.append(event.delta)  # type: ignore[union-attr, arg-type]
         self._length += len(self._held[-1])
-        return [*out, *self.close()] if self._is_due(now) else out
+        is_due = self._length >= self._chars or (self._ms is not None and now - self._since >= self._ms)
+        return [*out, *self.close()] if is_due else out
 
     def close(self) -> list[Event]:
         """Release the held text."""
@@ -159,12 +160,6 @@ class Coalesce:
                 hint="Pass now_ms=, a function that returns the Unix time in milliseconds.",
             )
         self._now_ms = now_ms
-
-    def _is_due(self, now: int) -> bool:
-        return self._length >= self._chars or (self._ms is not None and now - self._since >= self._ms)
-
-    def _now(self) -> int:
-        return 0 if self._ms is None or self._now_ms is None else self._now_ms()
 
     def _continues(self, event: Event, id_field: str) -> bool:
         first = self._first

@@ -49,7 +49,7 @@ from agui_reasoning.gateway._replay import ReplayUpstream
 from agui_reasoning.gateway._serving import health_routes, middleware, refusal
 from agui_reasoning.gateway._upstream import Upstream, capabilities
 from agui_reasoning.parts import Origin
-from agui_reasoning.policy import NO_RULE, EchoRule
+from agui_reasoning.policy import NO_RULE
 from agui_reasoning.providers.echo import explain_no_rule, rule_for
 from agui_reasoning.providers.own_rules import own_rules
 from agui_reasoning.providers.stored_objects import is_public_address
@@ -65,6 +65,7 @@ _Durable: TypeAlias = Callable[[JSONObject, str], Awaitable[Response]]
 """Answers a request about a thread of a tenant."""
 
 _Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
+_Errors: TypeAlias = tuple[type[AGUIReasoningError], ...]
 
 _log = logging.getLogger("agui_reasoning")
 _NAMES = {404: "not_found", 405: "method_not_allowed"}
@@ -137,12 +138,13 @@ def create_app(
         resumable=runs is not None,
     )
     respond = partial(AGUIResponse, keep_alive_s=keep_alive_s, send_timeout_s=send_timeout_s)
-    reading = _BodyReader(max_body_bytes, body_timeout_s, allow_file_ids)
     endpoint = _Endpoint(
         upstream=chosen,
         respond=respond,
         on_error=on_error,
-        reading=reading,
+        max_body_bytes=max_body_bytes,
+        body_timeout_s=body_timeout_s,
+        allow_file_ids=allow_file_ids,
         tenant=tenant,
         options=dict(options),
         capabilities=declared,
@@ -188,26 +190,16 @@ def create_app(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _BodyReader:
-    """Reads request bodies, and checks their file references."""
-
-    max_body_bytes: int
-    body_timeout_s: float
-    allow_file_ids: bool
-
-    async def body(self, request: Request) -> bytes:
-        return await read_body(request, self.max_body_bytes, self.body_timeout_s)
-
-    def check(self, run_input: RunAgentInput) -> None:
-        named = (message.id for message in run_input.messages if _names_file(message))
-        if not self.allow_file_ids and (message_id := next(named, None)) is not None:
-            raise RemoteProtocolError(
-                f"Message {message_id[:80]!r} refers to a file stored at the provider.",
-                code="file_not_allowed",
-                hint="Send its data or URL, or run the gateway with `allow_file_ids=True`.",
-                message_id=message_id,
-            )
+def _check_files(run_input: RunAgentInput) -> None:
+    """Refuse an input that refers to files of the provider."""
+    message = next(filter(_names_file, run_input.messages), None)
+    if message is not None:
+        raise RemoteProtocolError(
+            f"Message {message.id[:80]!r} refers to a file stored at the provider.",
+            code="file_not_allowed",
+            hint="Send its data or URL, or run the gateway with `allow_file_ids=True`.",
+            message_id=message.id,
+        )
 
 
 def _names_file(message: Message) -> bool:
@@ -224,7 +216,9 @@ class _Endpoint:
     upstream: Upstream
     respond: Callable[[EventStream | LogStream], Response]
     on_error: OnError | None
-    reading: _BodyReader
+    max_body_bytes: int
+    body_timeout_s: float
+    allow_file_ids: bool
     tenant: TenantOf | None
     options: dict[str, Any]
     capabilities: AgentCapabilities
@@ -247,8 +241,7 @@ class _Endpoint:
     async def answer(self, request: Request) -> Response:
         if self.upstream.live:
             check_type(request)
-        tenant = await self._tenant(request)
-        body = await self.reading.body(request)
+        body, tenant = await self._received(request)
         # In a worker thread, because a large input would block other runs.
         run = await anyio.to_thread.run_sync(lambda: self.run(body, tenant))
         agent = partial(self.losses.watched, self.upstream.agent)
@@ -264,8 +257,8 @@ class _Endpoint:
                 "Give the gateway a tenant function, or pass single_tenant=True.",
             )
         check_type(request)
-        tenant = await self._tenant(request)
-        return await answer(_of_thread(_parse_json(await self.reading.body(request))), tenant)
+        body, tenant = await self._received(request)
+        return await answer(_of_thread(_parse_json(body)), tenant)
 
     async def inspect(self, answer: _Inspect, request: Request) -> Response:
         require_local(
@@ -274,8 +267,7 @@ class _Endpoint:
             "Open the page at a loopback address of the gateway, such as http://127.0.0.1.",
         )
         check_type(request)
-        tenant = await self._tenant(request)
-        body = await self.reading.body(request)
+        body, tenant = await self._received(request)
         report = await anyio.to_thread.run_sync(lambda: answer(body, tenant))
         # Lone surrogates in the events are escaped, because UTF-8 cannot encode them.
         return Response(json.dumps(report), media_type="application/json")
@@ -295,6 +287,11 @@ class _Endpoint:
 
         return partial(_answered, guarded)
 
+    async def _received(self, request: Request) -> tuple[bytes, str]:
+        """Return the body of a request, and its tenant, which is asked for first."""
+        tenant = await self._tenant(request)
+        return await read_body(request, self.max_body_bytes, self.body_timeout_s), tenant
+
     async def _tenant(self, request: Request) -> str:
         return "" if self.tenant is None else await tenant_by(self.tenant, request)
 
@@ -310,11 +307,12 @@ class _Endpoint:
             origin=self.origin,
             tenant=tenant,
             **(self.options | {"stages": deepcopy(self.options.get("stages", ()))}),
-            allow_file_ids=self.reading.allow_file_ids,
+            allow_file_ids=self.allow_file_ids,
             now_ms=now_in_ms,
             on_warning=_warn,
         )
-        self.reading.check(run.input)
+        if not self.allow_file_ids:
+            _check_files(run.input)
         return run
 
 
@@ -388,25 +386,19 @@ def _check_options(upstream: Upstream, tenant: TenantOf | None, options: Applica
     """Reject invalid options when the application is created, instead of in every run."""
     run_settings({"api": upstream.api, **options})
     own = own_rules(options.get("policy", ()))
-    if upstream.live:
-        _check_provider(upstream, own)
     if upstream.api is not None:
+        target = Origin(upstream.provider, upstream.api, upstream.model)
+        if upstream.live and rule_for(target, own) is NO_RULE:  # now, instead of in the second turn
+            _warn(f"{explain_no_rule(target)} `agui-reasoning providers` lists all rows.")
         narrowest = "hidden" if options.get("allow_reasoning_request") else options.get("visibility", "full")
         disclosure = Disclosure.of(narrowest, sealed=options.get("keys") is not None)
-        disclosure.check(Origin(upstream.provider, upstream.api, upstream.model), partial(rule_for, own=own))
+        disclosure.check(target, partial(rule_for, own=own))
     if tenant is not None and not callable(tenant):
         raise ConfigurationError(
             f"The tenant is {type(tenant).__name__}, not a function of the request.",
             code="wrong_option",
             hint="Pass a function that returns the tenant of a request from your authentication.",
         )
-
-
-def _check_provider(upstream: Upstream, own: Sequence[EchoRule]) -> None:
-    """Warn at startup, instead of in the second turn, if reasoning will not be sent back."""
-    target = Origin(upstream.provider, upstream.api, upstream.model)
-    if upstream.api is not None and rule_for(target, own) is NO_RULE:
-        _warn(f"{explain_no_rule(target)} `agui-reasoning providers` lists all rows.")
 
 
 def _warn(message: str) -> None:
@@ -426,9 +418,6 @@ def _parse_json(body: bytes) -> Any:
     return value
 
 
-_Errors: TypeAlias = tuple[type[AGUIReasoningError], ...]
-
-
 async def _answered(
     handler: _Handler, request: Request, *, errors: _Errors = (AGUIReasoningError,)
 ) -> Response:
@@ -436,14 +425,10 @@ async def _answered(
     try:
         return await handler(request)
     except errors as error:
-        return _refused(error)
+        status = 422 if error.code == "bad_input" else status_of(error.code)
+        return refusal(status, error.code, str(error))
     except ClientDisconnect:
         return Response(status_code=400)  # not received by anyone
-
-
-def _refused(error: AGUIReasoningError) -> Response:
-    status = 422 if error.code == "bad_input" else status_of(error.code)
-    return refusal(status, error.code, str(error))
 
 
 async def _refuse_request(request: Request, error: Exception) -> Response:

@@ -23,7 +23,11 @@ class FrameReader(Protocol):
     """Splits a stream into payloads."""
 
     def feed(self, data: bytes, /) -> list[str]:
-        """Take the next bytes and return the payloads they complete."""
+        """Take the next bytes and return the payloads they complete.
+
+        Raises:
+            RemoteProtocolError: A frame is invalid.
+        """
 
     def close(self) -> list[str]:
         """Signal the end of the stream; return the last payload if only its end is missing."""
@@ -40,19 +44,11 @@ class BufferedReader(ABC):
         self._error: RemoteProtocolError | None = None
 
     def feed(self, data: bytes) -> list[str]:
-        """Take the next bytes and return the payloads they complete.
-
-        Raises:
-            RemoteProtocolError: A frame is invalid.
-        """
+        """See `FrameReader`."""
         return self._collected(self._read(data))
 
     def close(self) -> list[str]:
-        """Signal the end of the stream; return the last payload if only its end is missing.
-
-        Raises:
-            RemoteProtocolError: As in `feed`.
-        """
+        """See `FrameReader`."""
         return self._collected(self._rest())
 
     @abstractmethod
@@ -89,7 +85,6 @@ class JSONLines(BufferedReader):
     """
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        """Create a reader for one stream."""
         super().__init__()
         self._limit = max_frame_bytes
         self._line = bytearray()
@@ -146,7 +141,6 @@ class AWSEventStream(BufferedReader):
     """
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        """Create a reader for one stream."""
         super().__init__()
         self._limit = max_frame_bytes
         self._held = bytearray()
@@ -184,7 +178,9 @@ class AWSEventStream(BufferedReader):
             self._opening = _opening(dict(_headers(headers)))
             self._headers = headers
         if self._opening is None:
-            return _error_text(dict(_headers(headers)))
+            said = dict(_headers(headers))
+            code, words = said.get(":error-code", ""), said.get(":error-message", "")
+            return dump({"error": {"type": code, "message": words}})
         payload = decode_utf8(message[end : -_WORD.size], "A message") or "{}"
         if isinstance(load(payload), Malformed):
             raise _bad_frame()
@@ -245,13 +241,8 @@ def encode_event(name: str, payload: Any) -> bytes:
         ['{"messageStop":{"stopReason":"end_turn"}}']
     """
     kind = "exception" if name.endswith("Exception") else "event"
-    headers = b"".join(
-        [
-            _header(f":{kind}-type", name),
-            _header(":content-type", "application/json"),
-            _header(":message-type", kind),
-        ]
-    )
+    named = {f":{kind}-type": name, ":content-type": "application/json", ":message-type": kind}
+    headers = b"".join(map(_header, named, named.values()))
     body = dump(payload).encode()
     lengths = struct.pack(">II", len(headers) + len(body) + _OVERHEAD, len(headers))
     message = lengths + _WORD.pack(crc32(lengths)) + headers + body
@@ -260,11 +251,6 @@ def encode_event(name: str, payload: Any) -> bytes:
 
 def _header(name: str, value: str) -> bytes:
     return bytes([len(name)]) + name.encode() + bytes([_STRING]) + _SHORT.pack(len(value)) + value.encode()
-
-
-def _error_text(headers: Mapping[str, str]) -> str:
-    code, words = headers.get(":error-code", ""), headers.get(":error-message", "")
-    return dump({"error": {"type": code, "message": words}})
 
 
 def _opening(headers: Mapping[str, str]) -> str | None:

@@ -25,7 +25,7 @@ from agui_reasoning._strict_json import JSONObject, dump, load
 from agui_reasoning.errors import ConfigurationError, ProviderError, TransportError
 from agui_reasoning.gateway._framing import FRAMINGS
 from agui_reasoning.gateway._signing import find_signer
-from agui_reasoning.gateway._upstream import ModelUpstream, checked_parameters
+from agui_reasoning.gateway._upstream import Hidden, ModelUpstream, checked_parameters
 from agui_reasoning.policy import EchoFlag
 from agui_reasoning.providers import provider_api
 from agui_reasoning.providers.api import HTTPEndpoint, ProviderAPI
@@ -241,14 +241,14 @@ class HTTPUpstream(ModelUpstream):
     async def _ask(self, request: ProviderRequest) -> AbstractAsyncContextManager[ProviderAnswer]:
         """Return the answer to a request, which is sent when the answer is opened."""
         signed, content = await anyio.to_thread.run_sync(self._signed, request)
-        return self._transport.ask(signed.headers, content)
+        return self._transport.ask(signed.value, content)
 
-    def _signed(self, request: ProviderRequest) -> tuple[_SignedHeaders, bytes]:
+    def _signed(self, request: ProviderRequest) -> tuple[Hidden[dict[str, str]], bytes]:
         """Return the headers of a request, signed if necessary, and its content. Can wait for the network."""
         content = self._content(request)
-        signed = _SignedHeaders(self._headers.of(request))
+        signed = Hidden(self._headers.of(request))
         if self._signer is not None:
-            signed.headers |= self._signer.sign(self._url, signed.headers, content)
+            signed.value |= self._signer.sign(self._url, signed.value, content)
         return signed, content
 
     def _secrets(self) -> list[str]:
@@ -327,15 +327,6 @@ def described_call(
     }
 
 
-class _SignedHeaders:
-    """The headers of one request, hidden from tracebacks, which can show local variables."""
-
-    __slots__ = ("headers",)
-
-    def __init__(self, headers: dict[str, str]) -> None:
-        self.headers = headers
-
-
 class _Headers:
     """The headers of all requests, including the key. The default ``repr`` does not show them.
 
@@ -354,7 +345,12 @@ class _Headers:
         self._given = {name.lower(): value for name, value in more.items()}
         for name, value in (self._fixed | self._given).items():
             if not (_TOKEN.fullmatch(name) and _SENDABLE.fullmatch(value)):
-                raise _bad_header("The API key" if name in key else f"The value of {name!r}")
+                what = "The API key" if name in key else f"The value of {name!r}"
+                raise ConfigurationError(
+                    f"{what} cannot be sent in an HTTP header.",
+                    code="bad_header",
+                    hint="Use printable ASCII on one line; look for a line break or a space at its end.",
+                )
         found = {value.split()[-1] for value in (key | self._given).values()}
         self.secrets = sorted((value for value in found if len(value) >= _SECRET_CHARS), key=len)[::-1]
 
@@ -400,11 +396,3 @@ def _how_to_call(api: ProviderAPI) -> str:
     if api.id not in API_IDS:
         return "Give it one: ProviderAPI(…, http=HTTPEndpoint(path=…))."
     return f"Use one of: {', '.join(known.id for known in provider_apis() if known.http)}."
-
-
-def _bad_header(what: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"{what} cannot be sent in an HTTP header.",
-        code="bad_header",
-        hint="Use printable ASCII on one line; look for a line break or a space at its end.",
-    )

@@ -20,7 +20,7 @@ from ag_ui.core import Message
 from agui_reasoning._driver import AgentItem
 from agui_reasoning._strict_json import JSONObject
 from agui_reasoning._wire_events import hint_of
-from agui_reasoning.consumer import Finding, check_events
+from agui_reasoning.consumer import check_events
 from agui_reasoning.errors import ConfigurationError
 from agui_reasoning.parts import Origin
 from agui_reasoning.replay import CALL_ID, TRANSCRIPTS, checked_value, read_request, required_values
@@ -39,8 +39,6 @@ _THREADS: Final = 4096
 
 _MAX_THREADS: Final = 50
 """The number of threads that a page shows."""
-
-_PAGES: Final = "reference/findings"
 
 _NOT_RETURNED: Final = "not_returned"
 _SENTENCES: Final = {
@@ -70,19 +68,18 @@ def findings_report(body: bytes) -> JSONObject:
         "events": len(events),
         "errors": counts["error"],
         "warnings": counts["warning"],
-        "findings": [_finding(finding) for finding in findings[:_MAX_FINDINGS]],
+        "findings": [
+            {**asdict(finding), "page": f"reference/findings/{finding.code}"}
+            for finding in findings[:_MAX_FINDINGS]
+        ],
         "omitted": max(0, len(findings) - _MAX_FINDINGS),
     }
 
 
 def request_report(run: Run, upstream: ReplayUpstream) -> JSONObject:
-    """Build the provider's request for a run, and describe the provider's values in it.
-
-    Raises:
-        ConfigurationError: The request cannot be built.
-    """
+    """Build the provider's request for a run, and describe the provider's values in it."""
     built = run.request(apply_flags=True)
-    body = json.loads(json.dumps(built.body, default=_base64))
+    body = json.loads(json.dumps(built.body, default=lambda value: b64encode(value).decode()))
     return {
         "api": upstream.api,
         "provider": upstream.provider,
@@ -93,10 +90,6 @@ def request_report(run: Run, upstream: ReplayUpstream) -> JSONObject:
         "http": _over_http(built, upstream),
         "flags": [flag.model_dump(mode="json") for flag in built.flags],
     }
-
-
-def _finding(finding: Finding) -> JSONObject:
-    return {**asdict(finding), "page": f"{_PAGES}/{finding.code}"}
 
 
 def _values(body: JSONObject, upstream: ReplayUpstream) -> Iterator[JSONObject]:
@@ -140,10 +133,6 @@ def _over_http(built: ProviderRequest, upstream: ReplayUpstream) -> JSONObject |
         return None
 
 
-def _base64(value: bytes) -> str:
-    return b64encode(value).decode()
-
-
 class Losses:
     """Looks at the history of each run, and warns about the first loss of each thread."""
 
@@ -176,16 +165,14 @@ class Losses:
             return
         self._known[thread] = lost
         if not is_known:
-            self._say(run, lost)
+            reasons = ", ".join(f"{count} {reason}" for reason, count in lost.items())
+            self._warn(
+                f"In thread {run.input.thread_id[:80]!r}, reasoning did not come back from the client as it "
+                f"was sent ({reasons}). This is said once per thread; the page Troubleshoot explains the "
+                "reasons."
+            )
         if len(self._known) > _THREADS:
             del self._known[next(iter(self._known))]
-
-    def _say(self, run: Run, lost: Counter[str]) -> None:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in lost.items())
-        self._warn(
-            f"In thread {run.input.thread_id[:80]!r}, reasoning did not come back from the client as it was "
-            f"sent ({reasons}). This is said once per thread; the page Troubleshoot explains the reasons."
-        )
 
 
 def _answers_without_reasoning(messages: Iterable[Message]) -> int:

@@ -94,7 +94,7 @@ def create_proxy(
         ConfigurationError: The upstream is not an HTTP URL (``bad_url``), or a version is unknown
             (``unknown_peer``).
     """
-    strips = _is_without_reasoning(agent_version)
+    strips = agent_version is not None and peer_of(agent_version).thinking
     proxy = _Proxy(_base(upstream), strips, max_body_bytes, body_timeout_s, transport)
     upgraded = ThinkingUpgradeMiddleware(
         proxy, repair=repair, keep_title=keep_title, downgrade=downgrade, downgrade_header=downgrade_header
@@ -211,16 +211,8 @@ def _without_reasoning(body: bytes) -> bytes:
     messages = run_input.get("messages") if isinstance(run_input, dict) else None
     if not isinstance(messages, list):
         return body
-    kept = [message for message in messages if not _is_reasoning(message)]
+    kept = [one for one in messages if not (isinstance(one, dict) and one.get("role") == "reasoning")]
     return body if len(kept) == len(messages) else dump({**run_input, "messages": kept}).encode()
-
-
-def _is_reasoning(message: object) -> bool:
-    return isinstance(message, dict) and message.get("role") == "reasoning"
-
-
-def _is_without_reasoning(version: str | None) -> bool:
-    return version is not None and peer_of(version).thinking
 
 
 def _base(upstream: str) -> str:

@@ -96,7 +96,7 @@ class ReplayUpstream(Upstream):
         exchange = choose(self._exchanges, [_SPEAKERS[role] for role in roles if role in _SPEAKERS])
         if self._is_script:
             exchange = _with_fresh_ids(exchange, uuid4().hex[:8])
-        source = exchange["response"] if is_whole(exchange) else self._paced(exchange)
+        source = exchange["response"] if is_whole(exchange) else _stream(exchange, self._delay_s)
         yield ModelStream(
             source, api=exchange["api"], provider=exchange.get("provider"), model=exchange.get("model")
         )
@@ -112,12 +112,6 @@ class ReplayUpstream(Upstream):
             self._values = frozenset(_values(self._exchanges))
         without_run = _SUFFIX.sub("", value) if self._is_script else value
         return not self._values.isdisjoint({(kind, value), (kind, without_run)})
-
-    async def _paced(self, exchange: Exchange) -> AsyncIterator[Any]:
-        for payload in payloads(exchange):
-            if self._delay_s:
-                await anyio.sleep(self._delay_s)
-            yield payload
 
 
 def _values(exchanges: Iterable[Exchange]) -> Iterator[tuple[str, str]]:
@@ -139,11 +133,7 @@ def _with_fresh_ids(value: Any, run: str, name: str = "") -> Any:
 
 
 def _reasons(exchange: Exchange) -> bool:
-    """Return whether an exchange contains reasoning, up to the first error in it.
-
-    Raises:
-        ConfigurationError: Its API cannot be decoded.
-    """
+    """Return whether an exchange contains reasoning, up to the first error in it."""
     reader = decoder(exchange["api"])
     with suppress(DecodeError, ProviderError):
         if is_whole(exchange):
@@ -260,9 +250,7 @@ class ProviderRules:
     def broken_by(self, entries: Sequence[Entry], *, stored: bool = False) -> str | None:
         """Return the violation in a request, or ``None``.
 
-        Args:
-            entries: The entries of the request.
-            stored: Whether the provider has stored the conversation before them.
+        ``stored`` says whether the provider has stored the conversation before these entries.
         """
         calls: set[str] = set()
         for entry in entries:
@@ -314,12 +302,9 @@ class ScriptedProvider(Upstream):
         parameters: Mapping[str, Any],
         on_request: Callable[[JSONObject], None],
     ) -> None:
-        """Create a provider.
+        """Take the exchanges of a script, in conversation order, and more fields of every request.
 
-        Args:
-            exchanges: The exchanges of a script, in conversation order.
-            parameters: More fields of every request.
-            on_request: Called with each request before it is answered or refused.
+        ``on_request`` is called with each request before it is answered or refused.
         """
         first = exchanges[0]
         self.api, self.provider, self.model = first["api"], first["provider"], first["model"]
@@ -342,6 +327,8 @@ class ScriptedProvider(Upstream):
         yield ModelStream(_stream(exchange), api=self.api, provider=self.provider, model=self.model)
 
 
-async def _stream(exchange: Exchange) -> AsyncIterator[Any]:
+async def _stream(exchange: Exchange, delay_s: float = 0.0) -> AsyncIterator[Any]:
     for payload in payloads(exchange):
+        if delay_s:
+            await anyio.sleep(delay_s)
         yield payload

@@ -158,7 +158,6 @@ class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timers."""
         self._stop_waiting()
         self._stop_flushing()
         super().connection_lost(exc)
@@ -169,7 +168,6 @@ class _Protocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         self._await_flush()
 
     def resume_writing(self) -> None:
-        """Stop watching."""
         super().resume_writing()
         self._stop_flushing()
 
@@ -266,10 +264,8 @@ class _OriginGuard:
     origins: tuple[str, ...]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer: ASGIApp = self.app
-        if scope["type"] == "http":
-            answer = self._refuse(scope, Headers(scope=scope)) or self.app
-        await answer(scope, receive, send)
+        refused = self._refuse(scope, Headers(scope=scope)) if scope["type"] == "http" else None
+        await (refused or self.app)(scope, receive, send)
 
     def _refuse(self, scope: Scope, headers: Headers) -> Response | None:
         # Requests without these headers do not come from browsers.
@@ -277,7 +273,8 @@ class _OriginGuard:
             if not self._is_ours(bare_host(host.lower()), scope):
                 return refusal(421, "host_not_allowed", _NOT_HERE)
         for origin in headers.getlist("origin"):
-            if not self._is_welcome(origin.lower(), headers.get("host", "").lower()):
+            own = netloc(origin.lower()) == headers.get("host", "").lower()
+            if not own and {_ANY, origin.lower()}.isdisjoint(self.origins):
                 return refusal(403, "origin_not_allowed", _NOT_YOU)
         return None
 
@@ -287,9 +284,6 @@ class _OriginGuard:
             return False
         reached = (scope.get("server") or (None,))[0]
         return is_loopback(name) or name == reached or any(fnmatchcase(name, host) for host in self.hosts)
-
-    def _is_welcome(self, origin: str, host: str) -> bool:
-        return _ANY in self.origins or origin in self.origins or netloc(origin) == host
 
 
 _NOT_HERE: Final = (
@@ -350,13 +344,13 @@ class _Readiness:
     async def answer(self, request: Request) -> Response:
         """Answer with status 200 or 503."""
         if server_stops():
-            return _unready("shutdown", "The server stops.")
+            return refusal(503, "shutdown", "The server stops.")
         async with self._checking:  # who asks meanwhile must not get an answer that is older
             if monotonic() - self._checked_at >= _VALID_S:
                 self._failed = await self._check()
                 self._checked_at = monotonic()
         if self._failed is not None:
-            return _unready(self._failed.code, str(self._failed))
+            return refusal(503, self._failed.code, str(self._failed))
         return JSONResponse({"status": "ok"})
 
     async def _check(self) -> AGUIReasoningError | None:
@@ -368,7 +362,3 @@ class _Readiness:
         except AGUIReasoningError as error:
             return error.with_traceback(None)
         return None
-
-
-def _unready(code: str, message: str) -> Response:
-    return JSONResponse({"error": {"code": code, "message": message}}, 503)

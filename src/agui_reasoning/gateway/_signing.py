@@ -10,10 +10,11 @@ import logging
 import os
 import re
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from agui_reasoning._forks import renew_lock_after_fork
 from agui_reasoning.errors import ConfigurationError, TransportError
@@ -28,20 +29,27 @@ _SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
 _log = logging.getLogger("agui_reasoning")
 
 
-class Signer(Protocol):
+class Signer(ABC):
     """Authorizes requests. Its ``repr`` contains no secrets."""
 
+    def __init__(self, credentials: Any) -> None:
+        self._credentials = credentials
+        self._secrets: deque[str] = deque(maxlen=_KEPT)
+
+    @abstractmethod
     def sign(self, url: str, headers: Mapping[str, str], content: bytes) -> dict[str, str]:
         """Return the headers that authorize a request.
 
         Raises:
             TransportError: The credentials could not be renewed (``no_credentials``).
         """
-        ...
 
-    def secrets(self) -> Iterator[str]:
-        """Yield the secrets in recent requests."""
-        ...
+    def secrets(self) -> Sequence[str]:
+        """Return the secrets in recent requests."""
+        return tuple(self._secrets)
+
+    def _keep(self, *secrets: str | None) -> None:
+        self._secrets.extend(value for value in secrets if value and value not in self._secrets)
 
 
 def find_signer(endpoint: HTTPEndpoint, base_url: str) -> Signer | None:
@@ -84,12 +92,11 @@ def _region(session: Any, base_url: str) -> str:
     return str(region)
 
 
-class _AWSSigner:
+class _AWSSigner(Signer):
     def __init__(self, credentials: Any, region: str, service: str) -> None:
-        self._credentials = credentials
+        super().__init__(credentials)
         self._region = region
         self._service = service
-        self._secrets: deque[str] = deque(maxlen=_KEPT)
 
     def sign(self, url: str, headers: Mapping[str, str], content: bytes) -> dict[str, str]:
         from botocore.auth import SigV4Auth
@@ -105,13 +112,9 @@ class _AWSSigner:
         auth._inject_signature_to_request(request, auth.signature(text, request))
         return {name.lower(): value for name, value in request.headers.items()}
 
-    def secrets(self) -> Iterator[str]:
-        yield from tuple(self._secrets)
-
     def _current(self) -> Any:
         current = _renewed(self._credentials.get_frozen_credentials, "AWS")
-        given = (current.access_key, current.token)
-        self._secrets.extend(value for value in given if value and value not in self._secrets)
+        self._keep(current.access_key, current.token)
         return current
 
 
@@ -134,13 +137,12 @@ def _find_google(endpoint: HTTPEndpoint, base_url: str) -> Signer | None:
     return _GoogleSigner(credentials, Request)
 
 
-class _GoogleSigner:
+class _GoogleSigner(Signer):
     def __init__(self, credentials: Any, transport: Callable[[], Any]) -> None:
-        self._credentials = credentials
+        super().__init__(credentials)
         self._transport = transport
         self._lock = threading.Lock()
         renew_lock_after_fork(self)
-        self._secrets: deque[str] = deque(maxlen=_KEPT)
 
     def sign(self, url: str, headers: Mapping[str, str], content: bytes) -> dict[str, str]:
         with self._lock:
@@ -148,12 +150,8 @@ class _GoogleSigner:
                 _renewed(lambda: self._credentials.refresh(self._transport()), "Google")
             signed: dict[str, str] = {}
             self._credentials.apply(signed)
-            if self._credentials.token not in self._secrets:
-                self._secrets.append(self._credentials.token)
+            self._keep(self._credentials.token)
         return {name.lower(): value for name, value in signed.items()}
-
-    def secrets(self) -> Iterator[str]:
-        yield from tuple(self._secrets)
 
 
 _FINDERS: Final[Mapping[Signing, Callable[[HTTPEndpoint, str], Signer | None]]] = {

@@ -5,19 +5,18 @@ Independent of the API, except for the common forms of error responses.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import socket
-import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.request import getproxies
 
 import anyio
 
-from agui_reasoning._driver import google_reason, retry_after
+from agui_reasoning._driver import google_reason, retry_after, spawn
 from agui_reasoning._strict_json import Malformed, dump, load
+from agui_reasoning.asgi import media_type
 from agui_reasoning.errors import (
     ConfigurationError,
     DecodeError,
@@ -64,7 +63,6 @@ _MAY_BE_LAST: Final = tuple(f'"{one}"' for one in (*_LAST, "messageStop", "metad
 """What the text of a last payload holds. Calls and schemas of tools may hold it, too: the payload decides."""
 
 _MARKS_OF_ERRORS: Final = ('"error"', '"response.failed"')
-_JOBS: Final[set[asyncio.Task[None]]] = set()
 _SLICE_BYTES: Final = 16_384
 _RECEIVING: Final = socket.SOL_SOCKET, socket.SO_RCVBUF, 32_768
 _REFUSAL_BYTES: Final = 65_536
@@ -136,35 +134,30 @@ class Transport:
 
         return self._answer(write)
 
-    @asynccontextmanager
-    async def _answer(self, write: _Write) -> AsyncIterator[ProviderAnswer]:
-        self._answers += 1
-        self._answering += 1
-        try:
-            async with self._checked_response(write) as answer:
-                yield answer
-        finally:
-            self._answering -= 1
-
     def _client(self) -> httpx2.AsyncClient:
         if self._http is None:
             self._http = _client()
         if not (self._given_http or self._watched):
             self._watched = True
-            _spawn(self._close_idle)
+            spawn(self._close_idle)
         return self._http
 
     @asynccontextmanager
-    async def _checked_response(self, write: _Write) -> AsyncIterator[ProviderAnswer]:
-        http = self._client()
-        response = await self._retries.call(lambda: self._opened(http, write(http)))
-        async with _pieces(response) as pieces:
-            if self._framing.has_type(_media_type(response)):
-                _bound(response)
-                async with aclosing(self._payloads(pieces)) as payloads:
-                    yield payloads
-            else:
-                yield self._whole(response.status_code, await self._read(pieces, MAX_FRAME_BYTES))
+    async def _answer(self, write: _Write) -> AsyncIterator[ProviderAnswer]:
+        self._answers += 1
+        self._answering += 1
+        try:
+            http = self._client()
+            response = await self._retries.call(lambda: self._opened(http, write(http)))
+            async with _pieces(response) as pieces:
+                if self._framing.has_type(media_type(response.headers)):
+                    _bound(response)
+                    async with aclosing(self._payloads(pieces)) as payloads:
+                        yield payloads
+                else:
+                    yield self._whole(response.status_code, await self._read(pieces, MAX_FRAME_BYTES))
+        finally:
+            self._answering -= 1
 
     async def _opened(self, http: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
         """Send a request, and return the open response unless it is an error."""
@@ -178,12 +171,8 @@ class Transport:
         try:
             # A redirect would send the key to another URL.
             return await http.send(request, stream=True, follow_redirects=False)
-        except (httpx2.ConnectTimeout, httpx2.PoolTimeout) as cause:
-            error = _unreachable(cause)
-        except httpx2.TimeoutException:
-            error = self._silent()
         except httpx2.HTTPError as cause:
-            error = _unreachable(cause)
+            error = self._failed(cause)
         raise error  # outside the handler: the cause contains the request, and thus the key
 
     async def _payloads(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[Any, None]:
@@ -256,10 +245,8 @@ class Transport:
                 if len(body) > limit:
                     break
             return bytes(body[:limit])
-        except httpx2.TimeoutException:
-            error = self._silent()
         except httpx2.HTTPError as cause:
-            error = _unreachable(cause)
+            error = self._failed(cause)
         raise error
 
     async def _refusal(self, response: httpx2.Response, pieces: AsyncIterator[bytes]) -> ProviderError:
@@ -280,6 +267,13 @@ class Transport:
             retry_after=retry_after(headers, body),
         )
 
+    def _failed(self, cause: httpx2.HTTPError) -> TransportError:
+        connected = not isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout)
+        if connected and isinstance(cause, httpx2.TimeoutException):
+            return self._silent()
+        hint = "Check the base URL, and that this machine can connect to it."
+        return unreachable("The connection to the provider failed", cause, hint)
+
     def _silent(self) -> TransportError:
         return TransportError(
             f"The provider sent no data for {self._timeout_s} seconds.",
@@ -299,9 +293,10 @@ class Transport:
 
     def _hide_in_error(self, payload: Any) -> Any:
         """Replace secrets in an error payload. Model output is not changed."""
-        if not isinstance(payload, dict) or not _is_error(payload):
+        if not isinstance(payload, dict):
             return payload
-        return load(self._hide(dump(payload)))
+        is_error = payload.get("error") or payload.get("type") in ("error", "response.failed")
+        return load(self._hide(dump(payload))) if is_error else payload
 
 
 def address(base_url: str, path: str, query: str = "") -> httpx2.URL:
@@ -365,22 +360,6 @@ def _last_frames(frames: FrameReader) -> list[str]:
     return []
 
 
-def _unreachable(cause: httpx2.HTTPError) -> TransportError:
-    hint = "Check the base URL, and that this machine can connect to it."
-    return unreachable("The connection to the provider failed", cause, hint)
-
-
-def _spawn(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Start a background task that outlives the run; the event loop cancels it at the end."""
-    try:
-        task = asyncio.get_running_loop().create_task(job())
-    except RuntimeError:
-        sys.modules["trio"].lowlevel.spawn_system_task(job)
-    else:
-        _JOBS.add(task)
-        task.add_done_callback(_JOBS.discard)
-
-
 def _client() -> httpx2.AsyncClient:
     """Create a client whose connections receive only so much ahead of their reader."""
     # Each run uses a connection for its whole duration, so a limit would make runs wait.
@@ -398,10 +377,6 @@ def _bound(response: httpx2.Response) -> None:
         connection.setsockopt(*_RECEIVING)
 
 
-def _media_type(response: httpx2.Response) -> str:
-    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
-
-
 def _error(body: Any) -> Mapping[str, Any]:
     """Return the error object of a body: its ``error``, the body itself, or its first item."""
     if isinstance(body, list) and body:
@@ -417,7 +392,3 @@ def _words(error: Mapping[str, Any]) -> str:
     metadata = error.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
     return " ".join(str(part) for part in (error.get("message"), raw) if part)
-
-
-def _is_error(payload: Mapping[str, Any]) -> bool:
-    return bool(payload.get("error")) or payload.get("type") in ("error", "response.failed")

@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import anyio.to_thread
@@ -37,6 +37,8 @@ from agui_reasoning.providers.own_rules import OwnRules, own_rules
 from agui_reasoning.providers.registry import vendor_of
 from agui_reasoning.request import merge
 from agui_reasoning.run import Run
+
+_T = TypeVar("_T")
 
 _ASKING: Final = (
     ("thinking",),
@@ -83,6 +85,15 @@ class Upstream(Protocol):
     async def aclose(self) -> None:
         """Release resources; called when the application ends."""
         return
+
+
+class Hidden(Generic[_T]):
+    """A secret, hidden from tracebacks, which can show local variables."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: _T) -> None:
+        self.value = value
 
 
 class ModelUpstream(Upstream):
@@ -152,8 +163,7 @@ def checked_parameters(given: Mapping[str, Any], ours: frozenset[str]) -> JSONOb
     Raises:
         ConfigurationError: One of them belongs to the upstream, or they are not JSON (``bad_parameter``).
     """
-    refused = sorted(ours & set(given))
-    if refused:
+    if refused := sorted(ours & set(given)):
         raise ConfigurationError(
             f"The parameter {refused[0]!r} cannot be set.",
             code="bad_parameter",
@@ -250,9 +260,21 @@ class XAIUpstream(ModelUpstream):
         self._parameters = checked_parameters(
             parameters or {}, provider_api(_API).conversation_fields | {"model"}
         )
-        _check_names(self._parameters, inspect.signature(Client.create).parameters)
+        known = inspect.signature(Client.create).parameters
+        if unknown := sorted(self._parameters.keys() - known):
+            raise ConfigurationError(
+                f"xai-sdk has no argument {unknown[0]!r}.",
+                code="bad_parameter",
+                hint=f"Use one of: {', '.join(sorted(known.keys() - {'self', 'model', 'messages'}))}.",
+            )
         self.reasons = self._reasons(())
-        self._key = _Key(api_key)
+        self._key = Hidden(api_key or os.environ.get("XAI_API_KEY", "").strip())
+        if not self._key.value:
+            raise ConfigurationError(
+                "There is no API key for xAI.",
+                code="missing_key",
+                hint="Pass api_key=, or set the environment variable XAI_API_KEY.",
+            )
         self._timeout_s = timeout_s
         self._client_type = xai_sdk.AsyncClient
 
@@ -326,21 +348,6 @@ class XAIUpstream(ModelUpstream):
         )
 
 
-class _Key:
-    """An API key, hidden from tracebacks, which can show local variables."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, given: str | None) -> None:
-        self.value = given or os.environ.get("XAI_API_KEY", "").strip()
-        if not self.value:
-            raise ConfigurationError(
-                "There is no API key for xAI.",
-                code="missing_key",
-                hint="Pass api_key=, or set the environment variable XAI_API_KEY.",
-            )
-
-
 def _address(base_url: str) -> tuple[str, bool]:
     """Return the host of a URL, and whether to connect without encryption."""
     try:
@@ -356,13 +363,3 @@ def _address(base_url: str) -> tuple[str, bool]:
             hint=f"Pass a URL such as {_BASE_URL}, without user, password, path and query.",
         )
     return url.netloc, url.scheme == "http"
-
-
-def _check_names(parameters: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    unknown = sorted(parameters.keys() - known)
-    if unknown:
-        raise ConfigurationError(
-            f"xai-sdk has no argument {unknown[0]!r}.",
-            code="bad_parameter",
-            hint=f"Use one of: {', '.join(sorted(known.keys() - {'self', 'model', 'messages'}))}.",
-        )
