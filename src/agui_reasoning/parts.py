@@ -150,11 +150,8 @@ class _Verbatim(str):
 
 def _shown(holder: Any, name: str) -> str:
     value = getattr(holder, name)
-    return size_of(value) if name in holder._private else repr(value)
-
-
-def size_of(value: Any) -> str:
-    """Describe a private value by its length."""
+    if name not in holder._private:
+        return repr(value)
     return f"<{len(value)}>" if hasattr(value, "__len__") else "<…>"
 
 
@@ -366,9 +363,7 @@ class ToolCallPart(_Part, frozen=True):
         Raises:
             DecodeError: The arguments are not a JSON object (``bad_arguments``).
         """
-        if not self.arguments.strip():
-            return {}
-        value = load(self.arguments, max_nesting=MAX_NESTING)
+        value = load(self.arguments, max_nesting=MAX_NESTING) if self.arguments.strip() else None
         if value is None:
             return {}
         if not isinstance(value, dict):

@@ -140,7 +140,8 @@ class _OwnDecoder(Decoder):
 
     def receive(self, payload: Any) -> list[Delta]:
         """Decode one payload of the stream, as the application does; JSON text is parsed."""
-        return self._placed(self._reader.receive(_parsed(payload)))
+        value = load(payload) if isinstance(payload, str) else payload
+        return self._placed(self._reader.receive(payload if isinstance(value, Malformed) else value))
 
     def whole(self, response: Any) -> list[Delta]:
         """Decode a whole response, as the application does."""
@@ -165,8 +166,3 @@ class _OwnDecoder(Decoder):
 
     def _whole(self, data: JSONObject, raw: JSONObject) -> list[Delta]:
         raise NotImplementedError
-
-
-def _parsed(payload: Any) -> Any:
-    value = load(payload) if isinstance(payload, str) else payload
-    return payload if isinstance(value, Malformed) else value

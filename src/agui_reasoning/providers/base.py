@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
@@ -32,15 +32,11 @@ from agui_reasoning.providers.payload import (
     read,
     reject,
     rejected,
-    string,
 )
 from agui_reasoning.providers.registry import find_api, provider_apis
 from agui_reasoning.providers.vendors import vendor_traits
 
 __all__ = ["Decoder", "OfAgent", "is_error"]
-
-_Result = TypeVar("_Result")
-
 
 class OfAgent(Struct, frozen=True):
     """A delta of an agent below the root of a response that several agents wrote.
@@ -187,10 +183,7 @@ class Decoder(ABC):
         self.more = None
         data = self._plain(response)
         self._require_json(data)
-        return self._read(data, self._whole_of, alone=True)
-
-    def _whole_of(self, data: JSONObject) -> list[Delta]:
-        return self._whole(read(data, self.response), data)
+        return self._read(data, lambda found: self._whole(read(found, self.response), found), alone=True)
 
     @abstractmethod
     def _whole(self, response: Any, raw: JSONObject) -> list[Delta]:
@@ -219,7 +212,10 @@ class Decoder(ABC):
         return handler(self, read(data, struct), data)
 
     def _parsed(self, text: str | bytes) -> Any:
-        value = _loaded(text)
+        decoded = text if isinstance(text, str) else text.decode(errors="replace")
+        if decoded.strip() == _DONE:
+            return _DONE
+        value = load(decoded)
         if isinstance(value, Malformed):
             error = rejected("JSON", "other text", "")
             error.provider = self.provider
@@ -257,7 +253,9 @@ class Decoder(ABC):
                 deltas=(CloseDelta(status="incomplete"),),
             )
 
-    def _read(self, data: Any, decode: Callable[[JSONObject], _Result], *, alone: bool = False) -> _Result:
+    def _read(
+        self, data: Any, decode: Callable[[JSONObject], list[Delta]], *, alone: bool = False
+    ) -> list[Delta]:
         try:
             if not isinstance(data, dict):
                 raise reject("an object", data, "")
@@ -319,10 +317,6 @@ class Decoder(ABC):
     def _done(self) -> list[Delta]:
         return []
 
-    def _origin(self, source: JSONObject) -> Origin:
-        """Return the origin of a response whose payload names its model."""
-        return self._origin_of(string(source, "model") or self.model)
-
     def _origin_of(self, model: str | None) -> Origin:
         """Return the origin of a response of a model; most payloads name the same one."""
         if model != self._last_origin.model:
@@ -375,12 +369,6 @@ class Decoder(ABC):
             provider=self.provider,
             deltas=deltas,
         )
-
-
-def _loaded(text: str | bytes) -> Any:
-    """Parse JSON text, or return `Malformed`; ``[DONE]`` is returned unchanged."""
-    decoded = text if isinstance(text, str) else text.decode(errors="replace")
-    return _DONE if decoded.strip() == _DONE else load(decoded)
 
 
 _MOST_MISFITS: Final = 16

@@ -413,8 +413,8 @@ _GOT: Final = {"array": "list", "object": "dict", "null": "NoneType"}
 _SPELLINGS: Final = ("thinking", "text", "reasoning", "content")
 """The members in which gateways put the text of a block of reasoning."""
 
-_PROSE_TYPES: Final = frozenset(
-    {"", "text", "thinking", "reasoning", "reasoning_text", "reasoning.text", "summary_text"}
+_PROSE_TYPES: Final = (
+    *(None, "", "text", "thinking", "reasoning", "reasoning_text", "reasoning.text", "summary_text"),
 )
 _DEEPEST_PROSE: Final = 4
 
@@ -442,18 +442,13 @@ def prose(value: Any, depth: int = _DEEPEST_PROSE) -> str | None:
     """
     if isinstance(value, str) or value is None:
         return value or ""
-    if isinstance(value, dict) and depth and _is_prose(value):
+    if isinstance(value, dict) and depth and value.get("type") in _PROSE_TYPES:
         name = spelled(value)
         return None if name is None else prose(value[name], depth - 1)
     if not isinstance(value, list) or not depth:
         return None
     texts = [prose(item, depth - 1) for item in value]
     return None if None in texts else "".join(filter(None, texts))
-
-
-def _is_prose(block: JSONObject) -> bool:
-    kind = block.get("type")
-    return kind is None or (isinstance(kind, str) and kind in _PROSE_TYPES)
 
 
 # -- tool calls of the common form: an ID, and a function with its name and arguments
@@ -511,33 +506,26 @@ _FORGOTTEN: Final = "turn_boundary"
 
 def anthropic_transformations(entries: Any) -> Transformations:
     """Read entries that name places in the request."""
-    return _transformations(entries, _dropped)
+    return tuple(
+        InputTransformation(path, _word(entry, "reason"), _DROPPED[kind])
+        for entry in _objects(entries)
+        if (path := _word(entry, "path")) and (kind := _word(entry, "type")) in _DROPPED
+    )
 
 
 def openai_transformations(entries: Any) -> Transformations:
     """Read entries that name reasoning items by their ID."""
-    return _transformations(entries, _removed)
+    return tuple(
+        InputTransformation(name, reason)
+        for entry in _objects(entries)
+        if (_word(entry, "type"), _word(entry, "action")) == ("reasoning", "removed")
+        and (name := _word(entry, "id"))
+        and (reason := _word(entry, "reason")) != _FORGOTTEN
+    )
 
 
-def _transformations(
-    entries: Any, read: Callable[[JSONObject], InputTransformation | None]
-) -> Transformations:
-    given = entries if isinstance(entries, list) else []
-    found = (read(entry) for entry in given if isinstance(entry, dict))
-    return tuple(entry for entry in found if entry is not None)
-
-
-def _dropped(entry: JSONObject) -> InputTransformation | None:
-    kind, path = _word(entry, "type"), _word(entry, "path")
-    if not path or kind not in _DROPPED:
-        return None
-    return InputTransformation(path, _word(entry, "reason"), _DROPPED[kind])
-
-
-def _removed(entry: JSONObject) -> InputTransformation | None:
-    name, reason = _word(entry, "id"), _word(entry, "reason")
-    removed = _word(entry, "action") == "removed" and _word(entry, "type") == "reasoning"
-    return InputTransformation(name, reason) if name and removed and reason != _FORGOTTEN else None
+def _objects(entries: Any) -> list[JSONObject]:
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def _word(entry: JSONObject, name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final, get_args
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin, given_origin
 from agui_reasoning.providers._apis import APIS
-from agui_reasoning.providers.api import Framing, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import Framing, ProviderAPI
 
 __all__ = [
     "API_IDS",
@@ -69,16 +69,11 @@ def _check(api: ProviderAPI) -> None:
         raise _bad(f"The encoder of {api.id!r} is {type(api.encoder).__name__}, and cannot be called")
     if isinstance(api.conversation_fields, str):
         raise _bad(f"The conversation fields of {api.id!r} are a string, not a set of names")
-    if api.http is not None:
-        _check_http(api.id, api.http)
-
-
-def _check_http(name: str, http: HTTPEndpoint) -> None:
-    framings = get_args(Framing)
-    if not http.path.startswith("/"):
-        raise _bad(f"The HTTP path of {name!r} is {http.path!r}, which does not start with a slash")
-    if http.framing not in framings:
-        raise _bad(f"The HTTP framing of {name!r} is {http.framing!r}, not one of {', '.join(framings)}")
+    http, framings = api.http, get_args(Framing)
+    if http is not None and not http.path.startswith("/"):
+        raise _bad(f"The HTTP path of {api.id!r} is {http.path!r}, which does not start with a slash")
+    if http is not None and http.framing not in framings:
+        raise _bad(f"The HTTP framing of {api.id!r} is {http.framing!r}, not one of {', '.join(framings)}")
 
 
 def provider_api(api: str | ProviderAPI) -> ProviderAPI:
