@@ -285,17 +285,14 @@ class Assembler(Unshown, gc=True, eq=False):
         content = content_parts(given) if isinstance(given, list) else well_formed(given)
         unit = ResultUnit(None, call_id=delta.tool_call_id, content=content, error=error, native=delta.native)
         unit.ext.update(delta.ext or {})
-        if not self._is_server_result(delta):
+        # A paused server tool may return in a later run that does not include its call.
+        if not self._is_server_call.get(delta.tool_call_id, delta.native is not None):
             self._end_response(changes)
             changes.append(Answered(unit))
             return
         unit.content = text_of(content)
         self._end_implicitly(self._current(changes), unit, changes)
         self._appear(unit, changes)
-
-    def _is_server_result(self, delta: ToolResultDelta) -> bool:
-        # A paused server tool may return in a later run that does not include its call.
-        return self._is_server_call.get(delta.tool_call_id, delta.native is not None)
 
     def _keep_native(self, delta: NativeDelta, changes: list[Change]) -> None:
         unit, response = NativeUnit(None, kind=delta.kind, payload=delta.payload), self._current(changes)
@@ -311,8 +308,8 @@ class Assembler(Unshown, gc=True, eq=False):
         unit = self._target(response, delta, changes)
         if unit is None:
             response.waiting.append(delta)
-            return
-        self._add_value(unit, delta, changes)
+        else:
+            self._add_value(unit, delta, changes)
 
     def _target(
         self, response: ResponseBuffer, delta: OpaqueDelta, changes: list[Change]
@@ -322,20 +319,14 @@ class Assembler(Unshown, gc=True, eq=False):
             return named[-1] if named else self._open_reasoning(response, delta.key)
         attach = delta.opaque.attach
         if attach == "self":
-            return self._unkeyed_reasoning(response, delta, changes)
+            unit = response.reasoning.get(None)
+            if unit is not None and _begins_another(unit, delta):
+                self._end(unit, "complete", changes)
+                unit = None
+            return unit or self._open_reasoning(response, None)
         if attach.startswith("tool_call:"):
             return response.calls.get(attach.removeprefix("tool_call:"))
         return next((u for u in reversed(response.units) if isinstance(u, TextUnit)), None)
-
-    def _unkeyed_reasoning(
-        self, response: ResponseBuffer, delta: OpaqueDelta, changes: list[Change]
-    ) -> ReasoningUnit:
-        """Return the unit for a value without a key."""
-        unit = response.reasoning.get(None)
-        if unit is not None and _begins_another(unit, delta):
-            self._end(unit, "complete", changes)
-            unit = None
-        return unit or self._open_reasoning(response, None)
 
     def _add_value(self, unit: UnitBuffer, delta: OpaqueDelta, changes: list[Change]) -> None:
         opaque = delta.opaque

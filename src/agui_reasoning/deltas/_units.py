@@ -152,16 +152,8 @@ class CallUnit(UnitBuffer, eq=False):
 
     def part(self, origin: Origin | None) -> ToolCallPart:
         """Return the unit as a part."""
-        return ToolCallPart(
-            self.key or "",
-            self.name,
-            "".join(self.pieces),
-            self.server,
-            self.opaque,
-            self.status,
-            origin,
-            self.ext or None,
-        )
+        key, arguments, ext = self.key or "", "".join(self.pieces), self.ext or None
+        return ToolCallPart(key, self.name, arguments, self.server, self.opaque, self.status, origin, ext)
 
 
 class ResultUnit(UnitBuffer, eq=False):

@@ -38,6 +38,7 @@ from agui_reasoning.providers.vendors import vendor_traits
 
 __all__ = ["Decoder", "OfAgent", "is_error"]
 
+
 class OfAgent(Struct, frozen=True):
     """A delta of an agent below the root of a response that several agents wrote.
 

@@ -287,14 +287,10 @@ class ThinkTagSplitter:
             return len(text)
         self._state = _UNTAGGED[self._state]
         if self._state is _State.REASONING:
-            self._release_leading_space(pieces)
+            held = "".join(self._pending)
+            self._pending.clear()
+            self._hold_trailing_space(held, pieces)
         return position
-
-    def _release_leading_space(self, pieces: list[Piece]) -> None:
-        """Emit the space before reasoning, except trailing space that may belong to a closing tag."""
-        held = "".join(self._pending)
-        self._pending.clear()
-        self._hold_trailing_space(held, pieces)
 
     def _open(self, found: re.Match[str]) -> int:
         self._pending.append(found[0])

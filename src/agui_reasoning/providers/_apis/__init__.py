@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from agui_reasoning.providers.api import (
@@ -368,20 +369,16 @@ XAI_GRPC: Final = ProviderAPI(
     instead="Use `XAIUpstream`, which asks through xai-sdk.",
 )
 
-LITELLM: Final = ProviderAPI(
+LITELLM: Final = replace(
+    OPENAI_CHAT,
     id="litellm",
     title="LiteLLM",
-    vendor=None,
     decoder=f"{_HERE}.openai_chat.response:LiteLLMDecoder",
     encoder=f"{_HERE}.openai_chat.encode:encode_litellm",
     example=("anthropic", "anthropic/claude-sonnet-4-6"),
-    signs=OPENAI_CHAT.signs,
-    conversation_fields=frozenset({"messages"}),
-    echo_fields=OPENAI_CHAT.echo_fields,
-    native_kinds=("openrouter.",),
-    plain=OPENAI_CHAT.plain,
-    json_fields=frozenset({"arguments", "input"}),
-    redacted_kinds=frozenset({"openrouter.encrypted"}),
+    hosts_models=False,
+    http=None,
+    http_of={},
     instead="It is a Python SDK without an endpoint. Serve LiteLLM's proxy: provider litellm, with the API "
     "openai-chat, openai-responses or anthropic-messages.",
 )

@@ -231,11 +231,8 @@ class BedrockConverseDecoder(Decoder):
         return deltas
 
     def _block_delta(self, event: _ConverseEvent, raw: JSONObject) -> list[Delta]:
-        index, deltas, delta = (
-            required_index(event.content_block_index, "/contentBlockIndex"),
-            self._begun(),
-            event.delta or {},
-        )
+        index = required_index(event.content_block_index, "/contentBlockIndex")
+        deltas, delta = self._begun(), event.delta or {}
         for name, value in delta.items():
             read = _DELTAS.get(name, BedrockConverseDecoder._grow_other)
             deltas += self._note(read(self, index, name, value))
@@ -356,9 +353,8 @@ class BedrockConverseDecoder(Decoder):
 
     def _whole_reasoning(self, index: int, name: str, value: Any) -> list[Delta]:
         block = _object(value, "/reasoningContent")
-        return self._reasoning(
-            index, name, {**obj(block, "reasoningText"), **other_fields(block, "reasoningText")}
-        )
+        piece = {**obj(block, "reasoningText"), **other_fields(block, "reasoningText")}
+        return self._reasoning(index, name, piece)
 
     def _call(self, index: int, name: str, start: Any) -> list[Delta]:
         start = _object(start, "/toolUse")
@@ -366,9 +362,8 @@ class BedrockConverseDecoder(Decoder):
         server = start.get("type") == SERVER_CALL
         ext = other_fields(start, "toolUseId", "name", "input", "type") or None
         arguments = compact_json(start["input"]) if "input" in start else ""
-        return [
-            ToolCallDelta(block.key, string(start, "name", "/toolUse"), arguments, server=server, ext=ext)
-        ]
+        tool = string(start, "name", "/toolUse")
+        return [ToolCallDelta(block.key, tool, arguments, server=server, ext=ext)]
 
     def _grow_call(self, index: int, name: str, value: Any) -> list[Delta]:
         arguments = string(_object(value, "/delta/toolUse"), "input", "/delta/toolUse")

@@ -402,10 +402,8 @@ def _stopped(step: _Step) -> list[Delta]:
 
 
 def _stop_thought(step: _Step) -> list[Delta]:
-    close = CloseDelta(key=step.key)
-    if step.filled:
-        return [close]
-    return [ReasoningDelta(key=step.key, ext={"explicit_empty": True}), close]
+    empty = [] if step.filled else [ReasoningDelta(key=step.key, ext={"explicit_empty": True})]
+    return [*empty, CloseDelta(key=step.key)]
 
 
 def _stop_call(step: _Step) -> list[Delta]:

@@ -53,7 +53,6 @@ from agui_reasoning.providers.encoding import (
     EchoReport,
     EchoUnit,
     EncodingOptions,
-    MessageContent,
     PartSpelling,
     PlainMessage,
     PreparedConversation,
@@ -645,15 +644,10 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
 
 
 def _plain_message(message: PlainMessage, report: EchoReport) -> JSONObject:
-    if isinstance(message, UserMessage):
-        return _message("ROLE_USER", _user(message.content, report))
-    return _message("ROLE_SYSTEM", [_text(message.content)])
-
-
-def _user(content: MessageContent, report: EchoReport) -> list[JSONObject]:
+    role, content = "ROLE_USER" if isinstance(message, UserMessage) else "ROLE_SYSTEM", message.content
     if isinstance(content, str):
-        return [_text(content)]
-    return spelled(content, _CONTENT, report) or [_text(UNREADABLE)]
+        return _message(role, [_text(content)])
+    return _message(role, spelled(content, _CONTENT, report) or [_text(UNREADABLE)])
 
 
 def _image(part: Any) -> JSONObject | None:

@@ -223,17 +223,14 @@ class AnthropicMessagesDecoder(Decoder):
         if kind == CLIENT_CALL:
             self._calls.append(key)
         elif kind == FALLBACK:
-            deltas += self._fall_back()
+            # Nobody answers the calls of a model that declined, and they must not run.
+            deltas += [CloseDelta(key=called, status="incomplete") for called in self._calls]
+            self._calls = []
         if self._begun:
             return self._report() + deltas
         # Without the start of the message, its parts would have no origin, and would not be sent back.
         self._begun = True
         return [ResponseStart(self._origin_of(self.model)), *deltas]
-
-    def _fall_back(self) -> list[Delta]:
-        """Cut the calls of a model that declined: nobody answers them, and they must not run."""
-        cut, self._calls = self._calls, []
-        return [CloseDelta(key=key, status="incomplete") for key in cut]
 
     def _block_delta(self, event: _AnthropicEvent, raw: JSONObject) -> list[Delta]:
         index, delta = required_index(event.index), event.delta or _NO_DELTA
@@ -314,9 +311,8 @@ class AnthropicMessagesDecoder(Decoder):
 
     def _count(self, usage: _AnthropicUsage | None) -> list[Delta]:
         """Later counts replace earlier ones."""
-        newer = {
-            name: value for name, value in asdict(usage or _AnthropicUsage()).items() if value is not None
-        }
+        counts = asdict(usage or _AnthropicUsage())
+        newer = {name: value for name, value in counts.items() if value is not None}
         if not newer:
             return []
         self._usage = replace(self._usage, **newer)
@@ -343,11 +339,8 @@ class AnthropicMessagesDecoder(Decoder):
 def _open_thinking(block: _AnthropicBlock, path: str) -> list[Delta]:
     text, signature = string(block.start, "thinking", path), string(block.start, "signature", path)
     block.filled = bool(text or signature)
-    deltas: list[Delta] = [
-        ReasoningDelta(
-            text, key=block.key, ext=other_fields(block.start, "type", "thinking", "signature") or None
-        )
-    ]
+    ext = other_fields(block.start, "type", "thinking", "signature") or None
+    deltas: list[Delta] = [ReasoningDelta(text, key=block.key, ext=ext)]
     if signature:
         deltas.append(OpaqueDelta(Opaque(SIGNATURE, signature), key=block.key))
     return deltas
@@ -444,14 +437,11 @@ def _grow_other(block: _AnthropicBlock, delta: _AnthropicDelta, raw: JSONObject)
 
 
 def _stop(block: _AnthropicBlock) -> list[Delta]:
-    if block.type not in _BLOCKS and not isinstance(block.start.get("tool_use_id"), str):
-        return [NativeDelta(f"anthropic.{block.type}", block.start)]
-    return [CloseDelta(key=block.key)]
-
-
-def _stop_fallback(block: _AnthropicBlock) -> list[Delta]:
-    """Name the model that goes on: a stream began with that of the model that was asked for."""
-    return [NativeDelta(f"anthropic.{FALLBACK}", block.start, model=_heir(block.start))]
+    known = block.type in _BLOCKS or isinstance(block.start.get("tool_use_id"), str)
+    if known and block.type != FALLBACK:
+        return [CloseDelta(key=block.key)]
+    # A stream began with the name of the model that was asked for.
+    return [NativeDelta(f"anthropic.{block.type}", block.start, model=_heir(block.start))]
 
 
 def _heir(block: Any) -> str | None:
@@ -462,10 +452,8 @@ def _heir(block: Any) -> str | None:
 
 
 def _stop_thinking(block: _AnthropicBlock) -> list[Delta]:
-    close = CloseDelta(key=block.key)
-    if block.filled:
-        return [close]
-    return [ReasoningDelta(key=block.key, ext={"explicit_empty": True}), close]
+    empty = [] if block.filled else [ReasoningDelta(key=block.key, ext={"explicit_empty": True})]
+    return [*empty, CloseDelta(key=block.key)]
 
 
 def _stop_call(block: _AnthropicBlock) -> list[Delta]:
@@ -511,7 +499,6 @@ _FIRM: dict[str, _Grow] = {
 
 _CLOSERS: dict[str, Callable[[_AnthropicBlock], list[Delta]]] = {
     "thinking": _stop_thinking,
-    FALLBACK: _stop_fallback,
     CLIENT_CALL: _stop_call,
     **dict.fromkeys(SERVER_CALLS, _stop_call),
 }
@@ -580,11 +567,4 @@ def _counted(usage: _Counts, provider: str | None, model: str | None, *, apart: 
 
 
 def _sum(one: UsageDelta, other: UsageDelta) -> UsageDelta:
-    added = {name: total(getattr(one, name), getattr(other, name)) for name in _SUMMED}
-    return UsageDelta(
-        provider=one.provider,
-        model=one.model,
-        reasoning_tokens=one.reasoning_tokens,
-        apart=one.apart,
-        **added,
-    )
+    return replace(one, **{name: total(getattr(one, name), getattr(other, name)) for name in _SUMMED})

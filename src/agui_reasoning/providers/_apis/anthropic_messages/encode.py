@@ -228,24 +228,10 @@ def _answers(call: EchoUnit, result: EchoUnit) -> bool:
 # without a result (Anthropic, refusals and fallback#continuing-the-conversation).
 
 
-def _is_compaction(block: JSONObject) -> bool:
-    """Return whether a block stands for the conversation before it."""
-    return type_of(block) == COMPACTION
-
-
 def _draw_lines(
     conversation: PreparedConversation, options: EncodingOptions, pairs: Set[tuple[int, int]]
 ) -> tuple[PreparedConversation, EncodingOptions]:
-    """Leave out what compactions stand for, and what a model wrote that declined.
-
-    Args:
-        conversation: The conversation.
-        options: How to write the request.
-        pairs: The calls of server tools that have a result, and these results.
-
-    Returns:
-        The conversation and the options to write.
-    """
+    """Leave out what compactions stand for, and what a model wrote that declined."""
     if not has_parts(conversation, NativePart):
         return conversation, options
     if options.rule.takes_natives:
@@ -281,7 +267,8 @@ def _after_compaction(
     # What applies to the whole request stays the same; what changed later was summed up, and is given again.
     instructions = [item for item in before if isinstance(item, _INSTRUCTIONS)]
     whole = list(takewhile(lambda item: isinstance(item, _INSTRUCTIONS), before))
-    effort = _last_effort([*before, step])
+    efforts = [item.effort for item in (*before, step) if isinstance(item, ResponseStep) and item.effort]
+    effort = next(reversed(efforts), "")
     for at, item in enumerate(after):
         if isinstance(item, ResponseStep):
             after[at] = structs.replace(item, effort=item.effort or effort)
@@ -290,12 +277,6 @@ def _after_compaction(
         options = structs.replace(options, effort=options.effort or effort)
     kept = structs.replace(_without(step, step.units[:line]), effort="")
     return [*whole, kept, *instructions[len(whole) :], *after], options
-
-
-def _last_effort(items: PreparedConversation) -> str:
-    """Return the effort to which the items change, empty if they do not."""
-    efforts = (item.effort for item in reversed(items) if isinstance(item, ResponseStep))
-    return next(filter(None, efforts), "")
 
 
 def _after_fallback(step: ResponseStep, report: EchoReport, pairs: Set[tuple[int, int]]) -> ResponseStep:
@@ -390,7 +371,7 @@ _STYLE: Final = BlockStyle(
     response=_assistant,
     result=_result,
     pauses=lambda block: block["type"] in _SERVER_CALLS,
-    begins=_is_compaction,
+    begins=lambda block: type_of(block) == COMPACTION,
     trims_end=True,
 )
 

@@ -184,7 +184,14 @@ class _Kept:
 
     def read(self) -> UsageDelta | None:
         """Return the counts; tools count as input, thoughts as output."""
-        usage = self._counts()
+        found = kept(self.usage)
+        if not found:
+            return None
+        try:
+            usage: _GeminiUsage = read(found, _GeminiUsage, "/usageMetadata")
+        except DecodeError:
+            self.warnings += [] if _UNREAD in self.warnings else [_UNREAD]
+            return None
         if usage == _GeminiUsage():
             return None
         return UsageDelta(
@@ -196,17 +203,6 @@ class _Kept:
             reasoning_tokens=usage.thoughts_token_count,
             cached_input_tokens=usage.cached_content_token_count,
         )
-
-    def _counts(self) -> _GeminiUsage:
-        found = kept(self.usage)
-        if not found:
-            return _GeminiUsage()
-        try:
-            usage: _GeminiUsage = read(found, _GeminiUsage, "/usageMetadata")
-        except DecodeError:
-            self.warnings += [] if _UNREAD in self.warnings else [_UNREAD]
-            return _GeminiUsage()
-        return usage
 
     def report(self) -> list[Delta]:
         """Return the counts as deltas, once."""
@@ -322,19 +318,16 @@ class GeminiDecoder(Decoder):
         deltas, run, thought = self._end_call(), self._run, known.thought or bare
         # A signature signs the text of its part; if that is empty, it signs the previous text.
         joins = known.thought or not bare
+        before = run
         if run is None or run.thought != thought or (text and signature) or not joins:
             deltas += self._end_run()
             run = self._run = _GeminiRun(thought, f"{'thought' if thought else 'text'}:{self._runs}")
             self._runs += 1
-            deltas += _spoken(run, text, other_fields(part, *_PROSE), explicit=True)
-        else:
-            deltas += _spoken(run, text, other_fields(part, *_PROSE))
+        deltas += _spoken(run, text, other_fields(part, *_PROSE), begins=run is not before)
         self._last = run.key
         if signature:
-            deltas += [
-                *_signed(known, "self" if thought else "text", run.key),
-                *self._end_run(keep_last=True),
-            ]
+            deltas += _signed(known, "self" if thought else "text", run.key)
+            deltas += self._end_run(keep_last=True)
         return deltas
 
     def _hear_call(
@@ -419,17 +412,13 @@ def _reason(candidate: _GeminiCandidate) -> str | None:
     return reason
 
 
-def _spoken(run: _GeminiRun, text: str, ext: JSONObject, *, explicit: bool = False) -> list[Delta]:
-    """Return the delta of a text; one that only a signature follows is ``explicit`` if it begins a unit."""
+def _spoken(run: _GeminiRun, text: str, ext: JSONObject, *, begins: bool) -> list[Delta]:
+    """Return the delta of a text; one that only a signature follows is explicit if it begins a unit."""
     if text:
-        more = ext or None
-        return [(ReasoningDelta if run.thought else TextDelta)(text, key=run.key, ext=more)]
-    # For a thought, the signature itself creates the unit.
-    return (
-        [TextDelta("", key=run.key, ext={**ext, "explicit_empty": True})]
-        if explicit and not run.thought
-        else []
-    )
+        return [(ReasoningDelta if run.thought else TextDelta)(text, key=run.key, ext=ext or None)]
+    if run.thought or not begins:  # the signature of a thought itself creates the unit
+        return []
+    return [TextDelta("", key=run.key, ext={**ext, "explicit_empty": True})]
 
 
 # -- the parts of a candidate
@@ -444,7 +433,12 @@ def _read_part(part: JSONObject, path: str) -> tuple[JSONObject, _GeminiPart, li
     known: _GeminiPart = read(part, _GeminiPart, path)
     call = known.function_call or _GeminiCall()
     compact_json(call.args)
-    return part, known, _fragments(call.partial_args or [], f"{path}/functionCall/partialArgs")
+    at = f"{path}/functionCall/partialArgs"
+    fragments = [
+        _GeminiFragment(_steps(one.json_path or "", f"{at}/{number}/jsonPath"), _value(one))
+        for number, one in enumerate(call.partial_args or ())
+    ]
+    return part, known, fragments
 
 
 def _settled(part: JSONObject, known: _GeminiPart) -> list[Delta] | None:
@@ -498,18 +492,6 @@ class _GeminiFragment(NamedTuple):
 
     path: _ArgumentPath
     value: Any
-
-
-def _fragments(listed: Iterable[_PartialArg], path: str) -> list[_GeminiFragment]:
-    """Read the fragments of arguments.
-
-    Raises:
-        DecodeError: A JSON path or a value cannot be read (``bad_payload``).
-    """
-    return [
-        _GeminiFragment(_steps(one.json_path or "", f"{path}/{number}/jsonPath"), _value(one))
-        for number, one in enumerate(listed)
-    ]
 
 
 def _steps(text: str, path: str) -> _ArgumentPath:
@@ -613,7 +595,7 @@ _OF_RESPONSES: Final = frozenset(
 )
 """The members of a response by which a dump of it is told from what other APIs send."""
 _BYTES: Final = frozenset({"thought_signature", "data"})
-_STANDARD: Final = str.maketrans("-_", "+/")
+STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def _wire_json(payload: Any) -> Any:
@@ -691,7 +673,7 @@ def _renamed(value: Any) -> Any:
 
 def _member(name: str, value: Any) -> Any:
     if isinstance(value, str) and name in _BYTES:
-        return value.translate(_STANDARD)
+        return value.translate(STANDARD)
     return value if name in _FREE else _renamed(value)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
-from agui_reasoning.providers._apis.gemini.decode import SIGNATURE
+from agui_reasoning.providers._apis.gemini.decode import SIGNATURE, STANDARD
 from agui_reasoning.providers.alternating import (
     BlockStyle,
     PartWriter,
@@ -42,7 +42,6 @@ from agui_reasoning.providers.encoding import (
 )
 from agui_reasoning.providers.payload import JSONObject
 
-_STANDARD: Final = str.maketrans("-_", "+/")
 _RESULTS: Final = {"executableCode": "codeExecutionResult", "toolCall": "toolResponse"}
 _SPELLED: Final = frozenset(
     {"text", "thought", "functionCall", "functionResponse", *_RESULTS, *_RESULTS.values()}
@@ -103,7 +102,7 @@ def _stand_in(
 
 def _signed(unit: EchoUnit, part: JSONObject) -> JSONObject:
     """Return the part with its original signature, which google-genai accepts only in base64."""
-    signature = [one.value for one in values(unit, SIGNATURE) if from_base64(one.value.translate(_STANDARD))]
+    signature = [one.value for one in values(unit, SIGNATURE) if from_base64(one.value.translate(STANDARD))]
     return {**part, "thoughtSignature": signature[0]} if signature else part
 
 
