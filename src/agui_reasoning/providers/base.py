@@ -224,14 +224,7 @@ class Decoder(ABC):
         return value
 
     def _continue(self, shape: Shape, text_of: TextOf, raw: JSONObject, deltas: Sequence[Delta]) -> None:
-        """Read the next payloads in a shape, if this one has it and added only text.
-
-        Args:
-            shape: What is read of payloads that add text to the same unit.
-            text_of: Returns the text of such a payload.
-            raw: The payload.
-            deltas: What it became.
-        """
+        """Read the next payloads as `Continued`, if this one has the shape and added only text."""
         only: Any = deltas[0] if len(deltas) == 1 else None
         if self._recognized and type(only) in _TEXTS and only.ext is None and self._misfits < _MOST_MISFITS:
             fits = shape.fits(raw)

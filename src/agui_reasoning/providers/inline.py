@@ -89,11 +89,18 @@ class InlineThought:
         """Split the next part of the text; with ``thought``, the provider marked it as reasoning."""
         if thought and self._splitter is None:
             self._splitter = self._fresh()
-        if self._splitter is None:
+        splitter = self._splitter
+        if splitter is None:
             return self._say(text) if text else []
         self._fed = True
-        marked = self._mark(self._splitter, thought)
-        return [*marked, *self._route(self._splitter.feed(text))]
+        deltas: list[Delta] = []
+        if thought:
+            deltas = self._settle(thought=True)
+            deltas += self._route(splitter.begin_reasoning())
+        elif self._marked:
+            deltas = self._route(splitter.end_reasoning())
+        self._marked = thought
+        return [*deltas, *self._route(splitter.feed(text))]
 
     def turn_to(self, key: str | None) -> list[Delta]:
         """Continue with the text of another unit; return what was held back as text of the previous one."""
@@ -139,17 +146,6 @@ class InlineThought:
 
     def _fresh(self, *, inside: bool = False) -> ThinkTagSplitter:
         return ThinkTagSplitter(start_in_reasoning=inside, tags=self._tags, anywhere=self._anywhere)
-
-    def _mark(self, splitter: ThinkTagSplitter, thought: bool) -> list[Delta]:
-        pieces: list[Piece] = []
-        deltas: list[Delta] = []
-        if thought:
-            deltas = self._settle(thought=True)
-            pieces = splitter.begin_reasoning()
-        elif self._marked:
-            pieces = splitter.end_reasoning()
-        self._marked = thought
-        return [*deltas, *self._route(pieces)]
 
     # -- pieces
 

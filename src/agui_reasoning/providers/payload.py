@@ -365,12 +365,7 @@ def read(source: JSONObject, struct: Any, path: str = "") -> Any:
 
 
 def fault_of(message: str, path: str = "") -> DecodeError:
-    """Return the error for a member of another type.
-
-    Args:
-        message: That of msgspec, which names types and places, but no values.
-        path: The path of what was read.
-    """
+    """Return the error for a member of another type, by msgspec's message, which has no values."""
     expected, got, place = (_first(pattern, message) for pattern in _PATTERNS)
     types = [name for name in expected.split(" | ") if name != "null"]
     return rejected(

@@ -581,12 +581,11 @@ def _joined(written: list[tuple[EchoUnit, JSONObject]]) -> list[JSONObject]:
     blocks: list[JSONObject] = []
     tagged = False
     for unit, block in written:
-        is_tagged = isinstance(unit.part, ReasoningPart) and "text" in block
         if tagged and "text" in block:
             blocks[-1] = {"text": blocks[-1]["text"] + block["text"]}
         else:
             blocks.append(block)
-        tagged = is_tagged
+        tagged = isinstance(unit.part, ReasoningPart) and "text" in block
     return blocks
 
 

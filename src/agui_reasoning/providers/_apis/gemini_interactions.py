@@ -141,8 +141,6 @@ class _Step:
     """An open step.
 
     Attributes:
-        type: Its type on the wire.
-        key: The key of its unit.
         start: The step as it was opened; with its deltas, if it is returned when it stops.
         entries: The number of entries in its summary.
         filled: Whether it has content.
@@ -307,11 +305,8 @@ def _open_thought(step: _Step, path: str) -> list[Delta]:
 
 
 def _open_output(step: _Step, path: str) -> list[Delta]:
-    return [
-        delta
-        for number, content in enumerate(array(step.start, "content", path))
-        for delta in _say(step, content, f"{path}/content/{number}")
-    ]
+    contents = enumerate(array(step.start, "content", path))
+    return [delta for n, one in contents for delta in _say(step, one, f"{path}/content/{n}")]
 
 
 def _open_call(step: _Step, path: str) -> list[Delta]:

@@ -239,10 +239,6 @@ class XAIDecoder(Decoder):
         )
 
 
-def _place(output: _XAIOutput) -> int:
-    return output.index or 0
-
-
 def _original(output: _XAIOutput, outputs: Sequence[_XAIOutput], raw: JSONObject) -> JSONObject:
     """Return the message of an output with all of its members."""
     place = next(number for number, one in enumerate(outputs) if one is output)
@@ -301,7 +297,7 @@ class _OutputReader:
         if usage is not None and usage != _NO_USAGE:
             self._usage = usage
         deltas: list[Delta] = []
-        for output in outputs if len(outputs) == 1 else sorted(outputs, key=_place):
+        for output in outputs if len(outputs) == 1 else sorted(outputs, key=lambda one: one.index or 0):
             message = output.message or _NO_MESSAGE
             if message.role == TOOL:
                 self._hold(output, message, _original(output, outputs, raw), deltas)
@@ -383,13 +379,9 @@ class _OutputReader:
             self._turn_to(None, deltas)
             self._last = call_id
             server = kind not in ("", CLIENT_CALL)
-            made = ToolCallDelta(
-                call_id,
-                function.name or "",
-                function.arguments or "",
-                server=server,
-                ext={"type": kind} if server else None,
-            )
+            name, arguments = function.name or "", function.arguments or ""
+            ext = {"type": kind} if server else None
+            made = ToolCallDelta(call_id, name, arguments, server=server, ext=ext)
             deltas += [made, CloseDelta(key=call_id)]
 
     def _turn_from(self, index: int, deltas: list[Delta]) -> None:
@@ -499,14 +491,7 @@ def _text(text: str) -> JSONObject:
 
 @dataclass(slots=True)
 class _XAIDraft:
-    """A message of the model under construction.
-
-    Attributes:
-        thought: The unit of its reasoning.
-        fields: Its reasoning.
-        content: Its text.
-        calls: Its calls.
-    """
+    """A message of the model under construction; ``fields`` has the reasoning of the unit ``thought``."""
 
     thought: EchoUnit | None = None
     fields: JSONObject = field(default_factory=dict)
@@ -518,17 +503,12 @@ class _XAIDraft:
         """Whether it contains more than reasoning."""
         return bool(self.content or self.calls)
 
-    def write(self) -> JSONObject:
-        calls = {"tool_calls": self.calls} if self.calls else {}
-        return _message(ASSISTANT, self.content, **self.fields, **calls)
-
 
 @dataclass(slots=True)
 class _OutputWriter:
     """The messages of one response.
 
     Attributes:
-        options: How to write the request.
         server: The calls of the provider's own tools so far, by ID.
         written: The finished messages, each with its draft.
     """
@@ -542,13 +522,12 @@ class _OutputWriter:
         """Finish the current message."""
         draft, self.draft = self.draft, _XAIDraft()
         if draft.thought is not None or draft.speaks:
-            self.written.append((draft.write(), draft))
+            calls = {"tool_calls": draft.calls} if draft.calls else {}
+            self.written.append((_message(ASSISTANT, draft.content, **draft.fields, **calls), draft))
 
     def think(self, part: ReasoningPart, unit: EchoUnit) -> None:
-        found = {
-            "reasoning_content": part.text,
-            "encrypted_content": "".join(value.value for value in values(unit, ENCRYPTED)),
-        }
+        encrypted = "".join(value.value for value in values(unit, ENCRYPTED))
+        found = {"reasoning_content": part.text, "encrypted_content": encrypted}
         fields = {name: value for name, value in found.items() if value}
         if unit.refused or not fields:
             return
@@ -565,12 +544,9 @@ class _OutputWriter:
         if unit.incomplete or (part.server and not unit.same_format):
             return
         kind = leftovers(unit).get("type") if part.server else CLIENT_CALL
-        call = {
-            "id": part.id if part.server else unit.call_id,
-            "type": kind,
-            "status": COMPLETED,
-            "function": {"name": part.name, "arguments": as_json(part)},
-        }
+        call_id = part.id if part.server else unit.call_id
+        function = {"name": part.name, "arguments": as_json(part)}
+        call = {"id": call_id, "type": kind, "status": COMPLETED, "function": function}
         if part.server:
             if not isinstance(kind, str) or not kind.startswith("TOOL_CALL_TYPE_"):
                 return
@@ -581,10 +557,9 @@ class _OutputWriter:
         """Write the result of a server call that this API sent, with the calls as written in this request."""
         call = self.server.get(part.tool_call_id)
         if call is not None and unit.same_format and _is_output(part.native):
-            listed = part.native.get("tool_calls")
-            ids = (
-                [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-            )
+            given = part.native.get("tool_calls")
+            listed = given if isinstance(given, list) else []
+            ids = [one.get("id") for one in listed if isinstance(one, dict)]
             calls = [self.server[name] for name in ids if isinstance(name, str) and name in self.server]
             self.close()
             self._append(part.native, tool_calls=calls or [call], tool_call_id=part.tool_call_id)

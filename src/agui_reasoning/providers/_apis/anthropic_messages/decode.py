@@ -133,8 +133,6 @@ class _AnthropicBlock:
     """The state of an open block.
 
     Attributes:
-        type: The type of the block.
-        key: The key of its unit.
         start: The block in its start event; if its type is unknown, with later deltas.
         filled: Whether it has content.
         citations: The citations so far.
@@ -518,13 +516,7 @@ _SUMMED: Final = (
 
 
 def _usage_deltas(usage: _AnthropicUsage, provider: str | None, model: str | None) -> list[UsageDelta]:
-    """Return the counts of a response, then those of each other model that worked for it.
-
-    Args:
-        usage: The provider's latest counts.
-        provider: The provider.
-        model: The model that the response names.
-    """
+    """Return the counts of a response, which names ``model``, then those of others that worked for it."""
     entries = usage.iterations or []
     served = [entry.model for entry in entries if entry.type == "fallback_message"]
     model = next(filter(None, reversed(served)), model)

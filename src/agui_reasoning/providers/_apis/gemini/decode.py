@@ -447,11 +447,12 @@ def _settled(part: JSONObject, known: _GeminiPart) -> list[Delta] | None:
         source = part["executableCode"]
         first = {name: source[name] for name in ("language", "code") if name in source}
         arguments = first | {name: value for name, value in source.items() if name != "id"}
-        return _server_call(known, code, "code_execution", arguments, {"type": "executableCode"})
+        return _server_call(known, code.id or "", "code_execution", arguments, {"type": "executableCode"})
     if (tool := known.tool_call) is not None:
         source = part["toolCall"]
         ext = {**other_fields(source, "id", "toolType", "args"), "type": "toolCall"}
-        return _server_call(known, tool, (tool.tool_type or "tool").lower(), source.get("args") or {}, ext)
+        name = (tool.tool_type or "tool").lower()
+        return _server_call(known, tool.id or "", name, source.get("args") or {}, ext)
     if (result := known.code_execution_result) is not None:
         return [ToolResultDelta(result.id or "", result.output or "", native=part)]
     if (result := known.tool_response) is not None:
@@ -460,10 +461,7 @@ def _settled(part: JSONObject, known: _GeminiPart) -> list[Delta] | None:
     return None if other is None or known.text is not None else [NativeDelta(f"gemini.{other}", part)]
 
 
-def _server_call(
-    known: _GeminiPart, tool: _GeminiTool, name: str, arguments: Any, ext: JSONObject
-) -> list[Delta]:
-    call_id = tool.id or ""
+def _server_call(known: _GeminiPart, call_id: str, name: str, arguments: Any, ext: JSONObject) -> list[Delta]:
     call = ToolCallDelta(call_id, name, compact_json(arguments), server=True, ext=ext)
     return [call, *_signed(known, f"tool_call:{call_id}"), CloseDelta(key=call_id)]
 
@@ -535,12 +533,9 @@ def _value(one: _PartialArg) -> Any:
 
 
 def _assemble(start: JSONObject, parts: Iterable[_GeminiFragment]) -> str:
-    """Assemble arguments as compact JSON.
+    """Assemble complete arguments and fragments as compact JSON.
 
-    Args:
-        start: The complete arguments.
-        parts: The fragments. A value replaces a value of another type at the same path; missing array indices
-            are skipped.
+    A value replaces a value of another type at the same path; missing array indices are skipped.
     """
     root: dict[str | int, Any] = {}
     for part in parts:

@@ -79,9 +79,8 @@ def _model(writing: Writing) -> list[JSONObject]:
         options.report.drop_step(step)
     for unit, part in written:
         # A server tool's result contains its signature and has no entry in the report.
-        if unit.key in options.report.verdicts and (
-            "thoughtSignature" in part or isinstance(unit.part, NativePart)
-        ):
+        has_value = "thoughtSignature" in part or isinstance(unit.part, NativePart)
+        if has_value and unit.key in options.report.verdicts:
             options.report.echo(unit)
     _stand_in(step, written, options)
     return [part for _, part in written]
@@ -118,11 +117,8 @@ def _text(part: TextPart, unit: EchoUnit, writing: Writing) -> JSONObject | None
 
 def _call(part: ToolCallPart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
     if part.server:
-        return (
-            _server_call(unit, part)
-            if unit.key in writing.pairs or (writing.step.last and unit.same_format)
-            else None
-        )
+        sent = unit.key in writing.pairs or (writing.step.last and unit.same_format)
+        return _server_call(unit, part) if sent else None
     named = {"id": unit.call_id} if _has_id(unit, part) else {}
     call = {**named, "name": part.name, "args": as_object(part)}
     return _signed(unit, {**leftovers(unit, "type", "id", "phase"), "functionCall": call})
