@@ -92,7 +92,11 @@ def provider_api(api: str | ProviderAPI) -> ProviderAPI:
     name = api_id(api)
     found = find_api(name)
     if found is None:
-        raise _unknown(name)
+        raise ConfigurationError(
+            f"Unknown API {name!r}.",
+            code="unknown_api",
+            hint=f"{did_you_mean(name, [*API_IDS, *_OWN])}Use one of: {', '.join(API_IDS)}.",
+        )
     return found
 
 
@@ -177,12 +181,4 @@ def _bad(what: str) -> ConfigurationError:
         f"{what}.",
         code="bad_api",
         hint="Pass an API ID, or ProviderAPI(id=…, decoder=…, encoder=…) with an ID of your own.",
-    )
-
-
-def _unknown(api: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"Unknown API {api!r}.",
-        code="unknown_api",
-        hint=f"{did_you_mean(str(api), [*API_IDS, *_OWN])}Use one of: {', '.join(API_IDS)}.",
     )

@@ -38,7 +38,6 @@ from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import (
     NativePart,
     Opaque,
-    Part,
     ReasoningPart,
     Status,
     TextPart,
@@ -47,10 +46,10 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.providers.alternating import (
     BlockStyle,
-    PartWriter,
     Writing,
     alternate,
     blocks_of,
+    part_writers,
     server_pairs,
     written_units,
 )
@@ -291,12 +290,8 @@ class BedrockConverseDecoder(Decoder):
 
     def _refused(self, name: str, payload: Any) -> ProviderError:
         """Build the error for an exception event, or for an error in place of an event."""
-        held = self._stop_all("incomplete")
-        self._running = False
         type_field = {"type": name} if name else {}
-        error = self._refusal({**(payload if isinstance(payload, dict) else {}), **type_field})
-        error.deltas = (*held, *error.deltas)
-        return error
+        return self._refusal({**(payload if isinstance(payload, dict) else {}), **type_field})
 
     # -- blocks
 
@@ -647,13 +642,7 @@ def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | 
     return _with_bytes(payload) if known and part.kind == f"bedrock.{next(iter(payload))}" else None
 
 
-_PARTS: Final[dict[type[Part], PartWriter]] = {
-    ReasoningPart: _reasoning,
-    TextPart: _text,
-    ToolCallPart: _call,
-    ToolResultPart: _server_result,
-    NativePart: _native,
-}
+_PARTS: Final = part_writers(_reasoning, _text, _call, _native, _server_result)
 
 
 def _answers(call: EchoUnit, result: EchoUnit) -> bool:

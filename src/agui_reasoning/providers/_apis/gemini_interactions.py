@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -34,7 +34,6 @@ from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import (
     NativePart,
     Opaque,
-    Part,
     ReasoningPart,
     TextPart,
     ToolCallPart,
@@ -45,10 +44,9 @@ from agui_reasoning.providers._apis.gemini.encode import google_media
 from agui_reasoning.providers.alternating import (
     BlockStyle,
     Key,
-    PartWriter,
     Writing,
     alternate,
-    server_result,
+    part_writers,
     written_units,
 )
 from agui_reasoning.providers.base import Decoder
@@ -433,14 +431,10 @@ _OPENERS: Final[dict[str, Callable[[_Step, str], list[Delta]]]] = {
     "model_output": _open_output,
     "function_call": _open_call,
 }
-_DELTAS: Final[dict[str, Callable[[_Step, JSONObject], list[Delta]]]] = {
-    "thought_summary": _grow_summary,
-    "thought_signature": _grow_signature,
-}
-_GROW: Final[dict[str, Callable[[_Step, JSONObject], list[Delta]]]] = {
-    "model_output": _grow_output,
-    "function_call": _grow_call,
-}
+_Grow: TypeAlias = Callable[[_Step, JSONObject], list[Delta]]
+
+_DELTAS: Final[dict[str, _Grow]] = {"thought_summary": _grow_summary, "thought_signature": _grow_signature}
+_GROW: Final[dict[str, _Grow]] = {"model_output": _grow_output, "function_call": _grow_call}
 """Types of steps that read all of their deltas in the same way."""
 _CLOSERS: Final[dict[str, Callable[[_Step], list[Delta]]]] = {
     "thought": _stop_thought,
@@ -556,13 +550,7 @@ def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | 
     return _output(dict(part.payload)) if kind in _CONTENT_TYPES else dict(part.payload)
 
 
-_PARTS: Final[dict[type[Part], PartWriter]] = {
-    ReasoningPart: _thought,
-    TextPart: _text,
-    ToolCallPart: _call,
-    ToolResultPart: server_result,
-    NativePart: _native,
-}
+_PARTS: Final = part_writers(_thought, _text, _call, _native)
 
 
 def _server_pairs(conversation: PreparedConversation) -> set[Key]:

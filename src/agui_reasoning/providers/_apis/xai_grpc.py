@@ -177,10 +177,7 @@ class XAIDecoder(Decoder):
     vendor: ClassVar[str | None] = "xai"
     payload = _XAIChunk
     response = _XAIResponse
-
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._response: _OutputReader | None = None
+    _response: _OutputReader | None = None
 
     def _plain(self, payload: Any) -> Any:
         return wire_json(payload)
@@ -242,8 +239,7 @@ class XAIDecoder(Decoder):
 def _original(output: _XAIOutput, outputs: Sequence[_XAIOutput], raw: JSONObject) -> JSONObject:
     """Return the message of an output with all of its members."""
     place = next(number for number, one in enumerate(outputs) if one is output)
-    source = raw["outputs"][place]
-    original: JSONObject = source[type(output).__struct_encode_fields__[0]]
+    original: JSONObject = raw["outputs"][place][type(output).__struct_encode_fields__[0]]
     return original
 
 

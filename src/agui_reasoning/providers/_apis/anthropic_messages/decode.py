@@ -56,6 +56,7 @@ REFUSAL = "refusal"
 CLIENT_CALL = "tool_use"
 FALLBACK = "fallback"
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
+_CALLS = frozenset({CLIENT_CALL, *SERVER_CALLS})
 
 
 class _AnthropicDetails(Members):
@@ -213,7 +214,7 @@ class AnthropicMessagesDecoder(Decoder):
 
     def _open(self, index: int, start: JSONObject, path: str) -> list[Delta]:
         kind = string(start, "type", path)
-        key = string(start, "id", path) if kind in (CLIENT_CALL, *SERVER_CALLS) else str(index)
+        key = string(start, "id", path) if kind in _CALLS else str(index)
         self._note_model(start)
         block = _AnthropicBlock(kind, key, start)
         deltas = _BLOCKS.get(kind, _open_other)(block, path)
@@ -467,8 +468,7 @@ _BLOCKS: dict[str, Callable[[_AnthropicBlock, str], list[Delta]]] = {
         OpaqueDelta(Opaque(REDACTED, string(block.start, "data", path)), key=block.key)
     ],
     "text": _open_text,
-    CLIENT_CALL: _open_call,
-    **dict.fromkeys(SERVER_CALLS, _open_call),
+    **dict.fromkeys(_CALLS, _open_call),
 }
 
 _DELTAS: dict[str | None, _Grow] = {
@@ -482,7 +482,7 @@ _DELTAS: dict[str | None, _Grow] = {
 _ADDED: dict[tuple[str, str | None], str] = {
     ("thinking", "thinking_delta"): "thinking",
     ("text", "text_delta"): "text",
-    **{(kind, "input_json_delta"): "partial_json" for kind in (CLIENT_CALL, *SERVER_CALLS)},
+    **{(kind, "input_json_delta"): "partial_json" for kind in _CALLS},
 }
 """The member that adds text to a block, by the types of the block and of the delta."""
 
@@ -497,8 +497,7 @@ _FIRM: dict[str, _Grow] = {
 
 _CLOSERS: dict[str, Callable[[_AnthropicBlock], list[Delta]]] = {
     "thinking": _stop_thinking,
-    CLIENT_CALL: _stop_call,
-    **dict.fromkeys(SERVER_CALLS, _stop_call),
+    **dict.fromkeys(_CALLS, _stop_call),
 }
 
 

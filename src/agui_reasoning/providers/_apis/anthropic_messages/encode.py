@@ -15,17 +15,16 @@ from typing import Any, Final
 from ag_ui.core import DeveloperMessage, SystemMessage, UserMessage
 from msgspec import structs
 
-from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.parts import NativePart, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers._apis.anthropic_messages.decode import FALLBACK, REDACTED, SIGNATURE
 from agui_reasoning.providers.alternating import (
     BlockStyle,
-    PartWriter,
     Writing,
     alternate,
     blocks_of,
     has_parts,
+    part_writers,
     server_pairs,
-    server_result,
     written_units,
 )
 from agui_reasoning.providers.encoding import (
@@ -202,13 +201,7 @@ def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | 
     return dict(part.payload)
 
 
-_PARTS: Final[dict[type[Part], PartWriter]] = {
-    ReasoningPart: _reasoning,
-    TextPart: _text,
-    ToolCallPart: _call,
-    ToolResultPart: server_result,
-    NativePart: _native,
-}
+_PARTS: Final = part_writers(_reasoning, _text, _call, _native)
 
 
 def _answers(call: EchoUnit, result: EchoUnit) -> bool:
@@ -258,16 +251,16 @@ def _after_compaction(
         return conversation, options
     number, line, step = places[-1]
     before, after = conversation[:number], list(conversation[number + 1 :])
-    for item in before:
-        if isinstance(item, ResponseStep):
-            _drop_compacted(item.units, options.report)
-    _drop_compacted(step.units[:line], options.report)
+    steps = [item for item in before if isinstance(item, ResponseStep)]
+    for unit in (*(unit for item in steps for unit in item.units), *step.units[:line]):
+        if unit.key in options.report.verdicts:
+            options.report.drop(unit, "compacted", harmless=True)
     if not after and line + 1 == len(step.units):
         after.append(UserMessage(id="", content=CONTINUE))
     # What applies to the whole request stays the same; what changed later was summed up, and is given again.
     instructions = [item for item in before if isinstance(item, _INSTRUCTIONS)]
     whole = list(takewhile(lambda item: isinstance(item, _INSTRUCTIONS), before))
-    efforts = [item.effort for item in (*before, step) if isinstance(item, ResponseStep) and item.effort]
+    efforts = [item.effort for item in (*steps, step) if item.effort]
     effort = next(reversed(efforts), "")
     for at, item in enumerate(after):
         if isinstance(item, ResponseStep):
@@ -300,12 +293,6 @@ def _without(step: ResponseStep, left_out: Sequence[EchoUnit]) -> ResponseStep:
     units = tuple(unit for unit in step.units if unit.key not in keys)
     answers = tuple(answer for answer in step.answers if answer.unit.key not in keys)
     return structs.replace(step, units=units, answers=answers)
-
-
-def _drop_compacted(units: Sequence[EchoUnit], report: EchoReport) -> None:
-    for unit in units:
-        if unit.key in report.verdicts:
-            report.drop(unit, "compacted", harmless=True)
 
 
 def _block(unit: EchoUnit, kind: str) -> JSONObject | None:

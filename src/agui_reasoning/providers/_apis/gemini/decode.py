@@ -233,8 +233,7 @@ class GeminiDecoder(Decoder):
         return _wire_json(payload[0] if alone else payload)
 
     def _decode(self, payload: _GeminiPayload, raw: JSONObject) -> list[Delta]:
-        source = raw
-        if (data := _wire_names(source)) is not source:
+        if (data := _wire_names(raw)) is not raw:
             payload = read(data, _GeminiPayload)
         if payload.error:
             raise self._refused(payload.error)

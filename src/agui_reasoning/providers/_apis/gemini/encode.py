@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.parts import NativePart, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers._apis.gemini.decode import SIGNATURE, STANDARD
 from agui_reasoning.providers.alternating import (
     BlockStyle,
-    PartWriter,
     Writing,
     alternate,
+    part_writers,
     server_pairs,
-    server_result,
     written_units,
 )
 from agui_reasoning.providers.encoding import (
@@ -147,13 +146,7 @@ def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | 
     return dict(payload) if known and unit.same_format and not _SPELLED & set(payload) else None
 
 
-_PARTS: Final[dict[type[Part], PartWriter]] = {
-    ReasoningPart: _thought,
-    TextPart: _text,
-    ToolCallPart: _call,
-    ToolResultPart: server_result,
-    NativePart: _native,
-}
+_PARTS: Final = part_writers(_thought, _text, _call, _native)
 
 
 def _answers(call: EchoUnit, result: EchoUnit) -> bool:
