@@ -335,11 +335,7 @@ def like(last: Any) -> Callable[[str], Delta]:
     return lambda text: ReasoningDelta(text, key=key, channel=channel, index=index)
 
 
-def _ignored(decoder: Any, event: Any, raw: JSONObject) -> list[Delta]:
-    return []
-
-
-_OTHER: Final = (Members, _ignored)
+_OTHER: Final[tuple[type[Members], Handler]] = (Members, lambda decoder, event, raw: [])
 
 
 def read(source: JSONObject, struct: Any, path: str = "") -> Any:
@@ -366,7 +362,8 @@ def read(source: JSONObject, struct: Any, path: str = "") -> Any:
 
 def fault_of(message: str, path: str = "") -> DecodeError:
     """Return the error for a member of another type, by msgspec's message, which has no values."""
-    expected, got, place = (_first(pattern, message) for pattern in _PATTERNS)
+    found = [pattern.search(message) for pattern in _PATTERNS]
+    expected, got, place = (one[1] if one else "" for one in found)
     types = [name for name in expected.split(" | ") if name != "null"]
     return rejected(
         " or ".join(_EXPECTED.get(name, name) for name in types) or "something else",
@@ -383,11 +380,6 @@ def rejected(expected: str, found: str, path: str) -> DecodeError:
         hint="Check that the API ID matches the endpoint; everything before this payload was delivered.",
         path=path,
     )
-
-
-def _first(pattern: re.Pattern[str], message: str) -> str:
-    found = pattern.search(message)
-    return found[1] if found else ""
 
 
 _PATTERNS: Final = tuple(map(re.compile, (r"Expected `([^`]*)`", r"got `([^`]*)`", r"`\$([^`]*)`")))

@@ -225,8 +225,8 @@ class BedrockConverseDecoder(Decoder):
         deltas = self._begun()
         for name, value in (event.start or {}).items():
             if isinstance(value, dict):
-                read = _STARTS.get(name, BedrockConverseDecoder._other)
-                deltas += self._note(read(self, index, name, value))
+                read = self._call if name == "toolUse" else self._other
+                deltas += self._note(read(index, name, value))
         return deltas
 
     def _block_delta(self, event: _ConverseEvent, raw: JSONObject) -> list[Delta]:
@@ -454,8 +454,6 @@ _WRAPPED: Final[dict[str, _Handler]] = {
 }
 """What reads an event under its name."""
 
-_STARTS: Final[dict[str, _Reader]] = {"toolUse": BedrockConverseDecoder._call}
-
 _DELTAS: Final[dict[str, _Reader]] = {
     "text": BedrockConverseDecoder._text,
     "reasoningContent": BedrockConverseDecoder._reasoning,
@@ -588,7 +586,10 @@ def _reasoning(part: ReasoningPart, unit: EchoUnit, writing: Writing) -> JSONObj
     if unit.refused:
         return None
     if "content_tags" in writing.options.rule.field:
-        return _tagged(part)
+        tag = (part.ext or {}).get("tag")
+        if not isinstance(tag, Mapping):
+            return None
+        return {"text": f"{tag.get('open', '')}{part.text}{tag.get('close', '')}"}
     block = _redacted(unit)
     if block is not None:
         return {THINKING: {"redactedContent": block}}
@@ -601,13 +602,6 @@ def _reasoning(part: ReasoningPart, unit: EchoUnit, writing: Writing) -> JSONObj
     if not signed and not thought["text"].strip():
         return None
     return {THINKING: {"reasoningText": {**thought, **({"signature": signed[0].value} if signed else {})}}}
-
-
-def _tagged(part: ReasoningPart) -> JSONObject | None:
-    tag = (part.ext or {}).get("tag")
-    if not isinstance(tag, Mapping):
-        return None
-    return {"text": f"{tag.get('open', '')}{part.text}{tag.get('close', '')}"}
 
 
 def _redacted(unit: EchoUnit) -> bytes | None:

@@ -533,14 +533,10 @@ def _output(content: JSONObject) -> JSONObject:
 
 def _call(part: ToolCallPart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
     if part.server:
-        return _server_call(unit, part) if unit.key in writing.pairs else None
+        call = {**leftovers(unit, "phase"), "id": native_id(part), "arguments": as_object(part)}
+        return _signed(unit, call) if unit.key in writing.pairs else None
     call = {"id": unit.call_id, "name": part.name, "arguments": as_object(part)}
     return _signed(unit, {**leftovers(unit, "type", "id", "phase"), "type": "function_call", **call})
-
-
-def _server_call(unit: EchoUnit, part: ToolCallPart) -> JSONObject:
-    call = {"id": native_id(part), "arguments": as_object(part)}
-    return _signed(unit, {**leftovers(unit, "phase"), **call})
 
 
 def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | None:

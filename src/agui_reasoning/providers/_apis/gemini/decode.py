@@ -236,7 +236,10 @@ class GeminiDecoder(Decoder):
         if (data := _wire_names(raw)) is not raw:
             payload = read(data, _GeminiPayload)
         if payload.error:
-            raise self._refused(payload.error)
+            refused = google_error(payload.error)
+            refused.deltas = (*self._kept.report(), *refused.deltas)
+            self._reset()
+            raise refused
         is_empty = payload.candidates is None and payload.prompt_feedback is None
         if is_empty and not self._running and payload.usage_metadata in (None, UNSET):
             return []
@@ -362,12 +365,6 @@ class GeminiDecoder(Decoder):
         if not keep_last:
             self._last = None
         return [CloseDelta(key=run.key)] if run is not None else []
-
-    def _refused(self, error: Any) -> ProviderError:
-        refused = google_error(error)
-        refused.deltas = (*self._kept.report(), *refused.deltas)
-        self._reset()
-        return refused
 
 
 def google_error(error: Any) -> ProviderError:
