@@ -233,9 +233,8 @@ def given_origin(
             code="wrong_option",
             hint="Pass Origin(provider=…, api=…, model=…), or api=, provider= and model=.",
         )
-    if api or provider or model:
-        named = {"api": api, "provider": provider, "model": model}
-        given = [f"{name}=" for name, value in named.items() if value]
+    named = {"api": api, "provider": provider, "model": model}
+    if given := [f"{name}=" for name, value in named.items() if value]:
         raise ConfigurationError(
             f"origin= was given, and also {', '.join(given)}.",
             code="wrong_option",

@@ -193,7 +193,12 @@ class Assembler(Unshown, gc=True, eq=False):
         if not (delta.text or delta.item_id or delta.ext):
             return
         response = self._current(changes)
-        unit = self._reasoning_unit(response, delta, changes)
+        unit = response.reasoning.get(delta.key)
+        if unit is not None and delta.key is None and _is_another(unit, delta):
+            self._end(unit, "complete", changes)
+            unit = None
+        if unit is None:
+            unit = response.reasoning[delta.key] = ReasoningUnit(delta.key)
         if delta.item_id and delta.item_id != unit.item_id:
             unit.item_id = delta.item_id
             if not unit.open and unit.present:
@@ -207,17 +212,6 @@ class Assembler(Unshown, gc=True, eq=False):
             self._grow_reasoning(unit, delta, changes)
         elif unit.item_id or unit.ext.get("explicit_empty"):
             self._appear(unit, changes)
-
-    def _reasoning_unit(
-        self, response: ResponseBuffer, delta: ReasoningDelta, changes: list[Change]
-    ) -> ReasoningUnit:
-        unit = response.reasoning.get(delta.key)
-        if unit is None:
-            return self._open_reasoning(response, delta.key)
-        if delta.key is None and _is_another(unit, delta):
-            self._end(unit, "complete", changes)
-            return self._open_reasoning(response, None)
-        return unit
 
     def _open_reasoning(self, response: ResponseBuffer, key: str | None) -> ReasoningUnit:
         unit = response.reasoning[key] = ReasoningUnit(key)
@@ -252,7 +246,12 @@ class Assembler(Unshown, gc=True, eq=False):
 
     def _receive_call(self, delta: ToolCallDelta, changes: list[Change]) -> None:
         response = self._current(changes)
-        unit = self._call_unit(response, delta, changes)
+        unit = response.calls.get(delta.id)
+        if unit is not None and unit.open and not delta.id and delta.name and unit.name:
+            # Without provider IDs, another name starts another call.
+            self._end(unit, "complete", changes)
+        if unit is None or (delta.name and not unit.open):
+            unit = response.calls[delta.id] = CallUnit(delta.id)
         if delta.ext:
             self._update_ext(unit, delta.ext, changes)
         unit.name = unit.name or delta.name
@@ -269,15 +268,6 @@ class Assembler(Unshown, gc=True, eq=False):
         elif text:
             # A call cannot be shown without a name; keep its arguments until the name arrives.
             unit.pieces.append(text)
-
-    def _call_unit(self, response: ResponseBuffer, delta: ToolCallDelta, changes: list[Change]) -> CallUnit:
-        unit = response.calls.get(delta.id)
-        if unit is not None and unit.open and not delta.id and delta.name and unit.name:
-            # Without provider IDs, another name starts another call.
-            self._end(unit, "complete", changes)
-        if unit is None or (delta.name and not unit.open):
-            unit = response.calls[delta.id] = CallUnit(delta.id)
-        return unit
 
     def _receive_result(self, delta: ToolResultDelta, changes: list[Change]) -> None:
         error = None if delta.error is None else well_formed(delta.error)
@@ -370,10 +360,9 @@ class Assembler(Unshown, gc=True, eq=False):
     def _deliver_waiting(self, response: ResponseBuffer, unit: UnitBuffer, changes: list[Change]) -> None:
         attach = "text" if isinstance(unit, TextUnit) else f"tool_call:{unit.key}"
         due = [delta for delta in response.waiting if delta.opaque.attach == attach]
-        if due:
-            response.waiting = [delta for delta in response.waiting if delta.opaque.attach != attach]
-            for delta in due:
-                self._add_value(unit, delta, changes)
+        response.waiting = [delta for delta in response.waiting if delta.opaque.attach != attach]
+        for delta in due:
+            self._add_value(unit, delta, changes)
 
     def _grow(
         self,

@@ -202,10 +202,12 @@ class ResponseOpened(Struct, frozen=True):
     response: ResponseBuffer
 
 
-class Appeared(Struct, frozen=True):
-    """A unit became present."""
-
+class _Change(Struct, frozen=True):
     unit: UnitBuffer
+
+
+class Appeared(_Change, frozen=True):
+    """A unit became present."""
 
 
 class Grew(Unshown):
@@ -217,22 +219,16 @@ class Grew(Unshown):
     segment: SegmentBuffer | None = None
 
 
-class Resumed(Struct, frozen=True):
+class Resumed(_Change, frozen=True):
     """A unit that had ended resumed."""
 
-    unit: UnitBuffer
 
-
-class Valued(Struct, frozen=True):
+class Valued(_Change, frozen=True):
     """A value, the status or ``ext`` of a unit changed."""
 
-    unit: UnitBuffer
 
-
-class Ended(Struct, frozen=True):
+class Ended(_Change, frozen=True):
     """A unit ended."""
-
-    unit: UnitBuffer
 
 
 class ResponseEnded(Struct, frozen=True):

@@ -124,9 +124,7 @@ class InlineThought:
 
     def pause(self) -> list[Delta]:
         """Return what was held back before something else starts. More may follow."""
-        if self._splitter is None or not self._fed:
-            return []
-        if self._held is None and self._splitter.in_reasoning:
+        if self._splitter is None or not self._fed or (self._held is None and self._splitter.in_reasoning):
             return []
         pieces, self._splitter, self._fed = self._splitter.close(), self._fresh(), False
         return [*self._route(pieces), *self._settle(thought=False)]

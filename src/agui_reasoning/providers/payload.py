@@ -403,7 +403,6 @@ _SPELLINGS: Final = ("thinking", "text", "reasoning", "content")
 _PROSE_TYPES: Final = (
     *(None, "", "text", "thinking", "reasoning", "reasoning_text", "reasoning.text", "summary_text"),
 )
-_DEEPEST_PROSE: Final = 4
 
 
 def spelled(source: JSONObject) -> str | None:
@@ -417,7 +416,7 @@ def spelled(source: JSONObject) -> str | None:
     return next((name for name in present if source[name]), next(iter(present), None))
 
 
-def prose(value: Any, depth: int = _DEEPEST_PROSE) -> str | None:
+def prose(value: Any, depth: int = 4) -> str | None:
     """Read reasoning from a member that no standard defines.
 
     Returns:

@@ -99,7 +99,6 @@ TAGS: Final = {"<thinking>": "</thinking>"}
 """The tags of Nova 1's reasoning. Other tags belong to the answer: Kimi imitates those of clients."""
 
 _UNKNOWN: Final = "SDK_UNKNOWN_MEMBER"
-_EXCEPTION: Final = "Exception"
 
 
 class _ConverseUsage(Members, rename="camel"):
@@ -285,7 +284,7 @@ class BedrockConverseDecoder(Decoder):
         """Raise what a payload says that is an exception, or an error of a gateway."""
         if is_error(raw):
             raise self._refused("", raw)
-        if exception := next((name for name in raw if name.endswith(_EXCEPTION)), None):
+        if exception := next((name for name in raw if name.endswith("Exception")), None):
             raise self._refused(exception, raw[exception])
 
     def _refused(self, name: str, payload: Any) -> ProviderError:

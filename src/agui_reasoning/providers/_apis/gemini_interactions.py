@@ -294,7 +294,8 @@ def _signature(signature: str, key: str, attach: str = "self") -> list[Delta]:
 
 
 def _open_thought(step: _Step, path: str) -> list[Delta]:
-    deltas: list[Delta] = [ReasoningDelta(key=step.key, ext=other_fields(step.start, *_THOUGHT) or None)]
+    ext = other_fields(step.start, "type", "signature", "summary") or None
+    deltas: list[Delta] = [ReasoningDelta(key=step.key, ext=ext)]
     for number, entry in enumerate(array(step.start, "summary", path)):
         deltas += _entry(step, entry, f"{path}/summary/{number}")
     signature = _signature(string(step.start, "signature", path), step.key)
@@ -421,8 +422,6 @@ def _stop_other(step: _Step) -> list[Delta]:
         return [ToolResultDelta(start["call_id"], as_text(start.get("result")), error=error, native=start)]
     return [NativeDelta(f"gemini.{kind}", start)]
 
-
-_THOUGHT: Final = ("type", "signature", "summary")
 
 _ADDED: Final = {("model_output", "text"): "text", ("function_call", "arguments_delta"): "arguments"}
 """The member that adds text to a step, by the types of the step and of the delta."""

@@ -456,9 +456,6 @@ def wire_json(payload: Any) -> Any:
 
 # -- requests
 
-ASSISTANT = "ROLE_ASSISTANT"
-COMPLETED = "TOOL_CALL_STATUS_COMPLETED"
-
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages`` for ``client.chat.create`` of xai-sdk, and ``tools`` if there are any."""
@@ -519,7 +516,7 @@ class _OutputWriter:
         draft, self.draft = self.draft, _XAIDraft()
         if draft.thought is not None or draft.speaks:
             calls = {"tool_calls": draft.calls} if draft.calls else {}
-            self.written.append((_message(ASSISTANT, draft.content, **draft.fields, **calls), draft))
+            self.written.append((_message("ROLE_ASSISTANT", draft.content, **draft.fields, **calls), draft))
 
     def think(self, part: ReasoningPart, unit: EchoUnit) -> None:
         encrypted = "".join(value.value for value in values(unit, ENCRYPTED))
@@ -542,7 +539,7 @@ class _OutputWriter:
         kind = leftovers(unit).get("type") if part.server else CLIENT_CALL
         call_id = part.id if part.server else unit.call_id
         function = {"name": part.name, "arguments": as_json(part)}
-        call = {"id": call_id, "type": kind, "status": COMPLETED, "function": function}
+        call = {"id": call_id, "type": kind, "status": "TOOL_CALL_STATUS_COMPLETED", "function": function}
         if part.server:
             if not isinstance(kind, str) or not kind.startswith("TOOL_CALL_TYPE_"):
                 return

@@ -190,7 +190,8 @@ class AnthropicMessagesDecoder(Decoder):
         blocks = response.content or []
         deltas = self._message_start(_AnthropicEvent(message=response), raw)
         for block in blocks:
-            self._note_model(block)  # the report is that of the model that finished
+            # The report is that of the model that finished.
+            self._server_model = _heir(block) or self._server_model
         for index, block in enumerate(blocks):
             deltas += self._open(index, block, "/content")
             deltas += self._block_stop(_AnthropicEvent(index=index), raw)
@@ -215,7 +216,7 @@ class AnthropicMessagesDecoder(Decoder):
     def _open(self, index: int, start: JSONObject, path: str) -> list[Delta]:
         kind = string(start, "type", path)
         key = string(start, "id", path) if kind in _CALLS else str(index)
-        self._note_model(start)
+        self._server_model = _heir(start) or self._server_model
         block = _AnthropicBlock(kind, key, start)
         deltas = _BLOCKS.get(kind, _open_other)(block, path)
         self._blocks[index] = self._last = block
@@ -281,10 +282,6 @@ class AnthropicMessagesDecoder(Decoder):
     def _message_stop(self, event: _AnthropicEvent | _AnthropicMessage, raw: JSONObject) -> list[Delta]:
         self._running = self._begun = False
         return [self._finish()]
-
-    def _note_model(self, block: Any) -> None:
-        """Note the model that goes on after another one declined."""
-        self._server_model = _heir(block) or self._server_model
 
     def _report(self) -> list[Delta]:
         """Return the report on the request, once it is known which model it is about."""
@@ -443,9 +440,9 @@ def _stop(block: _AnthropicBlock) -> list[Delta]:
     return [NativeDelta(f"anthropic.{block.type}", block.start, model=_heir(block.start))]
 
 
-def _heir(block: Any) -> str | None:
+def _heir(block: JSONObject) -> str | None:
     """Return the model that goes on after a block; ``None`` if it is no fallback, or names none."""
-    heir = block.get("to") if isinstance(block, dict) and block.get("type") == FALLBACK else None
+    heir = block.get("to") if block.get("type") == FALLBACK else None
     model = heir.get("model") if isinstance(heir, dict) else None
     return model if isinstance(model, str) and model else None
 

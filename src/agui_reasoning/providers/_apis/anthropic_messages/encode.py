@@ -205,12 +205,9 @@ _PARTS: Final = part_writers(_reasoning, _text, _call, _native)
 
 
 def _answers(call: EchoUnit, result: EchoUnit) -> bool:
-    native = getattr(result.part, "native", None)
-    return (
-        isinstance(native, dict)
-        and type_of(native).endswith("_tool_result")
-        and native.get("tool_use_id") == getattr(call.part, "id", None)
-    )
+    native: Any = getattr(result.part, "native", None)
+    call_id = getattr(call.part, "id", None)
+    return type_of(native).endswith("_tool_result") and native.get("tool_use_id") == call_id
 
 
 # -- blocks that draw a line through a conversation
