@@ -163,8 +163,7 @@ class TraceUnit(RedactedRepr):
     """One unit of reasoning in a trace.
 
     Attributes:
-        type: ``"reasoning"``, ``"redacted"`` if the provider encrypted it, or ``"omitted"`` if it came
-            without text.
+        type: ``"reasoning"``, ``"redacted"`` if the provider encrypted it, ``"omitted"`` if it has no text.
         content: The text that may be shown; ``[REDACTED]`` for a redacted unit.
     """
 
@@ -182,8 +181,7 @@ class TraceRecord(RedactedRepr):
         call_id: The ID of the call; ``None`` in the record of an answer.
         name: The name of the tool.
         arguments: The arguments as JSON text; reasoning is never put into them.
-        reasoning: The text of the reasoning the call owns, units separated by a line break. ``[REDACTED]``
-            stands for a redacted unit.
+        reasoning: The text of the units the call owns, on lines of their own; ``[REDACTED]`` if redacted.
         reasoning_ref: The call whose reasoning this one shares.
         how: ``"owned"``; ``"parallel"`` or ``"carried"`` for shared reasoning; ``None`` without reasoning.
         final_text: The text of the answer, in the record of one.
@@ -215,8 +213,7 @@ def trace(
             ``"hidden"`` nothing. Attribution itself does not change.
 
     Returns:
-        A record per call, in order, and one for the answer of each response that calls no tool or that
-        reasons after its last call.
+        A record per call, in order, and per answer of a response without calls, or with reasoning after them.
 
     Raises:
         ConfigurationError: An item is neither a part nor a turn (``wrong_option``).

@@ -26,8 +26,7 @@ class AuditRecord:
             without a value. If restored: ``"restored"`` or ``"dropped"``. If refused: ``"asked_again"`` or
             ``"failed"``. If reported: ``"withheld"`` from the model, or ``"shown"`` although it failed a
             check.
-        reason: The reason it was dropped, as in the report of the history, the name of the refusal, or the
-            provider's reason.
+        reason: Why it was dropped, as the history reports it, the refusal's name, or the provider's reason.
         unit: The ID of the message or call that carries it; several units may share one. Empty for refused
             requests, and for reports of an unknown unit.
         thread_id: The thread ID, if known.

@@ -185,8 +185,7 @@ class Origin(PartlyCompared, frozen=True, omit_defaults=True, repr_omit_defaults
         provider: The provider ID, such as ``"anthropic"``; ``None`` if unknown.
         api: The API ID, such as ``"anthropic-messages"``; ``None`` for deltas built by hand.
         model: The model name as reported by the provider.
-        upstream: The host to which a gateway sent the request, as requests name it; ``None`` if unknown. It
-            is ignored in comparisons.
+        upstream: The host that a gateway asked, as requests name it, if known; comparisons ignore it.
         account: The account or organization at the provider, or the name of its key: values that only their
             account reads are not sent to another one. Any text; it is kept as ``sha256:`` and the first 12
             digits of its SHA-256, which may also be passed. ``None`` if unknown: then all are sent.

@@ -1,6 +1,7 @@
 """The models of the vendor rows: how vendors send reasoning, and how they treat it when it is returned.
 
-The rows are in the folder ``rows`` of ``providers``, with dated evidence.
+The rows are in the folder ``rows`` of ``providers``. Each says where it is known from (``evidence``), and
+when that was last checked (``checked``, ISO date).
 `agui_reasoning.providers.vendors` reads them, `agui_reasoning.providers.echo` looks up the rules.
 
 Reasoning-only responses are never sent.
@@ -236,8 +237,6 @@ class _OfTarget(_Row):
     Attributes:
         api: The API ID.
         provider: The providers.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     api: str
@@ -272,10 +271,8 @@ class VendorTraits(_Row):
     Attributes:
         cumulative: Whether a delta may contain all reasoning so far instead of only new text.
         cut_reasons: The finish reasons that mean that the last unit is incomplete.
-        refusal_reasons: The finish reasons that mean that the model declined, and declines every request that
-            contains the turn.
-        reasoning_outside_output: Whether the count of output tokens excludes reasoning; a total, if present,
-            decides.
+        refusal_reasons: The finish reasons of models that declined, and decline every request with the turn.
+        reasoning_outside_output: Whether output tokens exclude reasoning; a total, if present, decides.
         thought_signature_kind: The kind of thought signatures on calls and messages.
         signature_home: The object in a call or message that contains a thought signature.
         signature_as_received: Whether signatures are returned where they were found instead.
@@ -397,8 +394,6 @@ class BlockReaders(_Row):
         provider: The providers that receive them.
         read_by: The models that read them; ``*`` for all.
         unread_by: Those of them that do not.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     model: tuple[str, ...]
@@ -452,8 +447,6 @@ class Group(_Row):
         members: The members.
         models: For members that also host the models of others: the models that belong to the group.
         readers: Which models read which models' values, at any provider; all, if no row says otherwise.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     name: str
@@ -477,8 +470,6 @@ class Format(_Row):
         format: The formats.
         model: The models that read them.
         signed: Whether their text is rejected without its signature.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     format: tuple[str, ...]

@@ -70,8 +70,7 @@ class Decoder(ABC):
         splits_tags: Whether the API's answers may contain reasoning between tags.
         tagging: The tags, for such an API.
         more: How the next payload is read if it only adds text to the same unit.
-        splits_agents: Whether what agents below the root say is kept apart from the response. Runs set it, to
-            show such agents as subagents.
+        splits_agents: Whether agents below the root are kept apart; runs set it, to show them as subagents.
     """
 
     api: ClassVar[str]
@@ -122,8 +121,7 @@ class Decoder(ABC):
             The deltas in order.
 
         Raises:
-            DecodeError: The payload does not have the API's format (``bad_payload``), or has that of another
-                API (``wrong_api``).
+            DecodeError: The format is not the API's (``bad_payload``), or is that of another (``wrong_api``).
             ProviderError: The payload is an error of the provider.
         """
         kind, more = type(payload), self.more
@@ -177,8 +175,7 @@ class Decoder(ABC):
         """Decode a whole response, as if it had been streamed.
 
         Raises:
-            DecodeError: The response does not have the API's format (``bad_payload``), or has that of another
-                API (``wrong_api``).
+            DecodeError: The format is not the API's (``bad_payload``), or is that of another (``wrong_api``).
             ProviderError: The response is an error of the provider.
         """
         self.more = None

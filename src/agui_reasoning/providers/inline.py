@@ -60,8 +60,7 @@ class InlineThought:
         Args:
             key: The key of the text unit; default is the open one.
             tags: Opening tag to closing tag.
-            starts_in_reasoning: Whether the text starts inside reasoning. Its unit then has an empty opening
-                tag.
+            starts_in_reasoning: Whether the text starts inside reasoning, whose opening tag is then empty.
             anywhere: The opening tags that count within the answer, too, if they are among the tags.
             guessed: Whether the model's name says that the text starts inside reasoning.
         """
@@ -133,8 +132,7 @@ class InlineThought:
         """End the text: return what was held back, and the end of a stretch without a closing tag.
 
         Args:
-            status: The status of that stretch: ``incomplete`` if the response was cut off. Held text is then
-                reasoning.
+            status: That of the stretch: ``incomplete`` if the response was cut; held text is reasoning then.
         """
         if self._splitter is None:
             return []

@@ -44,8 +44,7 @@ def api_id(api: str | ProviderAPI) -> str:
         api: An ID, or a format of the application.
 
     Raises:
-        ConfigurationError: It is neither, or the format takes the ID of another one, or lacks a member
-            (``bad_api``).
+        ConfigurationError: It is neither, or the format lacks a member or has another's ID (``bad_api``).
     """
     if isinstance(api, str):
         return api
@@ -110,8 +109,7 @@ def named_origin(
     """Return the origin that a caller names, for an API that may be a format of the application.
 
     Raises:
-        ConfigurationError: The format is invalid (``bad_api``), or there is an origin beside its fields
-            (``wrong_option``).
+        ConfigurationError: The format is invalid (``bad_api``), or ``origin`` not alone (``wrong_option``).
     """
     return given_origin(origin, api=None if api is None else api_id(api), provider=provider, model=model)
 

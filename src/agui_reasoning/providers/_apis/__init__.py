@@ -15,8 +15,6 @@ from agui_reasoning.providers.api import (
     ProviderAPI,
 )
 
-_HERE: Final = __name__
-
 _CLAUDE_RESULTS = (
     *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
     *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
@@ -45,8 +43,8 @@ ANTHROPIC_MESSAGES: Final = ProviderAPI(
     id="anthropic-messages",
     title="Anthropic Messages",
     vendor="anthropic",
-    decoder=f"{_HERE}.anthropic_messages.decode:AnthropicMessagesDecoder",
-    encoder=f"{_HERE}.anthropic_messages.encode:encode",
+    decoder=f"{__name__}.anthropic_messages.decode:AnthropicMessagesDecoder",
+    encoder=f"{__name__}.anthropic_messages.encode:encode",
     example=("anthropic", "claude-sonnet-5"),
     signs=(
         {"type": re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)")},
@@ -127,7 +125,6 @@ _ITEMS = {
     "program_output": Fields(f"{_ITEM} call_id", content="result"),
     "tool_search_output": Fields(f"{_ITEM} call_id execution", content="tools"),
 }
-_OF_XAI = Fields(f"{_ITEM} call_id", content="action arguments code input name output outputs results")
 _ITEMS_OF_SERVERS = {
     "web_search_call": Fields(f"{_ITEM} results", content="action"),
     "file_search_call": Fields(_ITEM, content="queries results"),
@@ -141,7 +138,7 @@ _ITEMS_OF_SERVERS = {
     "shell_call_output": Fields(f"{_ITEM} call_id caller max_output_length", content="output"),
     **dict.fromkeys(
         ("custom_tool_call", "x_search_call", "code_execution_call", "view_image_call", "view_x_video_call"),
-        _OF_XAI,
+        Fields(f"{_ITEM} call_id", content="action arguments code input name output outputs results"),
     ),
 }
 """What the vendors' servers return of their own tools. Items with a container name a stored object."""
@@ -150,8 +147,8 @@ OPENAI_RESPONSES: Final = ProviderAPI(
     id="openai-responses",
     title="OpenAI Responses",
     vendor="openai",
-    decoder=f"{_HERE}.openai_responses.decode:OpenAIResponsesDecoder",
-    encoder=f"{_HERE}.openai_responses.encode:encode",
+    decoder=f"{__name__}.openai_responses.decode:OpenAIResponsesDecoder",
+    encoder=f"{__name__}.openai_responses.encode:encode",
     example=("openai", "gpt-5.6"),
     signs=(
         {"type": re.compile(r"response\..*")},
@@ -196,8 +193,8 @@ OPENAI_CHAT: Final = ProviderAPI(
     id="openai-chat",
     title="Chat Completions",
     vendor=None,
-    decoder=f"{_HERE}.openai_chat.response:OpenAIChatDecoder",
-    encoder=f"{_HERE}.openai_chat.encode:encode",
+    decoder=f"{__name__}.openai_chat.response:OpenAIChatDecoder",
+    encoder=f"{__name__}.openai_chat.encode:encode",
     example=("deepseek", "deepseek-v4-pro"),
     signs=(
         {"choices": list},
@@ -238,8 +235,8 @@ BEDROCK_CONVERSE: Final = ProviderAPI(
     id="bedrock-converse",
     title="Amazon Bedrock Converse",
     vendor="bedrock",
-    decoder=f"{_HERE}.bedrock_converse:BedrockConverseDecoder",
-    encoder=f"{_HERE}.bedrock_converse:encode",
+    decoder=f"{__name__}.bedrock_converse:BedrockConverseDecoder",
+    encoder=f"{__name__}.bedrock_converse:encode",
     example=("bedrock", "us.anthropic.claude-sonnet-4-6"),
     signs=(
         *({name: dict} for name in _BEDROCK_EVENTS),
@@ -265,8 +262,8 @@ MISTRAL_CHAT: Final = ProviderAPI(
     id="mistral-chat",
     title="Mistral Chat",
     vendor="mistral",
-    decoder=f"{_HERE}.mistral_chat:MistralChatDecoder",
-    encoder=f"{_HERE}.mistral_chat:encode",
+    decoder=f"{__name__}.mistral_chat:MistralChatDecoder",
+    encoder=f"{__name__}.mistral_chat:encode",
     example=("mistral", "mistral-small-latest"),
     signs=(
         {"choices": list, "p": str},
@@ -293,8 +290,8 @@ COHERE_CHAT: Final = ProviderAPI(
     id="cohere-chat",
     title="Cohere Chat v2",
     vendor="cohere",
-    decoder=f"{_HERE}.cohere_chat:CohereChatDecoder",
-    encoder=f"{_HERE}.cohere_chat:encode",
+    decoder=f"{__name__}.cohere_chat:CohereChatDecoder",
+    encoder=f"{__name__}.cohere_chat:encode",
     example=("cohere", "command-a-reasoning-08-2025"),
     signs=(
         {"type": re.compile(r"(message|content|tool-call|citation)-(start|delta|end)|tool-plan-delta")},
@@ -311,8 +308,8 @@ OLLAMA: Final = ProviderAPI(
     id="ollama",
     title="Ollama",
     vendor="ollama",
-    decoder=f"{_HERE}.ollama:OllamaDecoder",
-    encoder=f"{_HERE}.ollama:encode",
+    decoder=f"{__name__}.ollama:OllamaDecoder",
+    encoder=f"{__name__}.ollama:encode",
     example=("ollama", "qwen3:4b"),
     signs=({"done": bool, "message": dict}, {"done": bool, "response": str}),
     conversation_fields=frozenset({"messages"}),
@@ -327,8 +324,8 @@ GEMINI: Final = ProviderAPI(
     id="gemini",
     title="Gemini generateContent",
     vendor="google",
-    decoder=f"{_HERE}.gemini.decode:GeminiDecoder",
-    encoder=f"{_HERE}.gemini.encode:encode",
+    decoder=f"{__name__}.gemini.decode:GeminiDecoder",
+    encoder=f"{__name__}.gemini.encode:encode",
     example=("google", "gemini-3-flash-preview"),
     signs=({"candidates": list}, {"promptFeedback": dict}, {"usageMetadata": dict}),
     conversation_fields=frozenset({"contents", "config", "systemInstruction"}),
@@ -347,7 +344,7 @@ GEMINI: Final = ProviderAPI(
     ),
     # On Vertex AI, the base URL contains the project and location.
     http_of={"google-vertex": HTTPEndpoint(path=_GEMINI_STREAM, query="alt=sse", signing="google")},
-    http_body=f"{_HERE}.gemini.encode:rest_body",
+    http_body=f"{__name__}.gemini.encode:rest_body",
 )
 
 _XAI_OUTPUT = Fields("role content encrypted_content tool_calls citations")
@@ -356,8 +353,8 @@ XAI_GRPC: Final = ProviderAPI(
     id="xai-grpc",
     title="xAI gRPC chat",
     vendor="xai",
-    decoder=f"{_HERE}.xai_grpc:XAIDecoder",
-    encoder=f"{_HERE}.xai_grpc:encode",
+    decoder=f"{__name__}.xai_grpc:XAIDecoder",
+    encoder=f"{__name__}.xai_grpc:encode",
     example=("xai", "grok-4-fast-reasoning"),
     signs=({"outputs": list},),
     conversation_fields=frozenset({"messages"}),
@@ -373,8 +370,8 @@ LITELLM: Final = replace(
     OPENAI_CHAT,
     id="litellm",
     title="LiteLLM",
-    decoder=f"{_HERE}.openai_chat.response:LiteLLMDecoder",
-    encoder=f"{_HERE}.openai_chat.encode:encode_litellm",
+    decoder=f"{__name__}.openai_chat.response:LiteLLMDecoder",
+    encoder=f"{__name__}.openai_chat.encode:encode_litellm",
     example=("anthropic", "anthropic/claude-sonnet-4-6"),
     hosts_models=False,
     http=None,
@@ -392,8 +389,8 @@ GEMINI_INTERACTIONS: Final = ProviderAPI(
     id="gemini-interactions",
     title="Gemini Interactions",
     vendor="google",
-    decoder=f"{_HERE}.gemini_interactions:GeminiInteractionsDecoder",
-    encoder=f"{_HERE}.gemini_interactions:encode",
+    decoder=f"{__name__}.gemini_interactions:GeminiInteractionsDecoder",
+    encoder=f"{__name__}.gemini_interactions:encode",
     example=("google", "gemini-3-flash-preview"),
     signs=(
         {"event_type": re.compile(r"(interaction|step)\..*")},

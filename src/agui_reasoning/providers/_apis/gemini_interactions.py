@@ -1,11 +1,9 @@
 """Gemini Interactions: steps and their deltas.
 
 Every step is a unit whose key is its index; the key of a call is its ID. Signatures arrive whole; empty ones
-are ignored. Steps that the provider runs itself are returned when they stop, because they are sent back
-verbatim.
+are ignored. Steps that the provider runs are returned when they stop, because they go back verbatim.
 
-In a request, the steps of a response keep their order and their signatures; a response of only thoughts is
-left out.
+In a request, the steps of a response keep their order and signatures; one of only thoughts is left out.
 """
 
 from __future__ import annotations

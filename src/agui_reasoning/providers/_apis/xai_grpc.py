@@ -189,7 +189,7 @@ class XAIDecoder(Decoder):
         deltas = response.receive(payload, raw)
         name = _ADDED.get(type(deltas[0])) if deltas else None
         if name is not None:
-            self._continue(response.growth(name), response.added(), raw, deltas)
+            self._continue(*response.growth(name), raw, deltas)
         return deltas
 
     def _begin(self, payload: _XAIResponse, raw: JSONObject) -> list[Delta]:
@@ -310,12 +310,8 @@ class _OutputReader:
                 self._end_output(output, message, deltas)
         return deltas
 
-    def growth(self, name: str) -> Shape:
-        """Return the shape of chunks that only add text to a member of the output."""
-        return _growth(name, self._index)
-
-    def added(self) -> TextOf:
-        """Return what reads such chunks, and keeps their token counts."""
+    def growth(self, name: str) -> tuple[Shape, TextOf]:
+        """Return the shape of chunks that only add text to a member, and what keeps their token counts."""
         model = self._model
 
         def text_of(payload: Any) -> str:
@@ -325,7 +321,7 @@ class _OutputReader:
             self._usage = payload.usage or self._usage
             return text
 
-        return text_of
+        return _growth(name, self._index), text_of
 
     def flush(self) -> list[Delta]:
         """Return what was held back."""
@@ -554,16 +550,15 @@ class _OutputWriter:
             listed = given if isinstance(given, list) else []
             ids = [one.get("id") for one in listed if isinstance(one, dict)]
             calls = [self.server[name] for name in ids if isinstance(name, str) and name in self.server]
-            self.close()
             self._append(part.native, tool_calls=calls or [call], tool_call_id=part.tool_call_id)
 
     def keep(self, part: NativePart, unit: EchoUnit) -> None:
         if unit.same_format and part.kind == TOOL_OUTPUT and _is_output(part.payload):
-            self.close()
             self._append(part.payload)
             self.options.report.echo(unit)
 
     def _append(self, output: JSONObject, **fields: Any) -> None:
+        self.close()
         content, encrypted = (output.get(name) for name in ("content", "encrypted_content"))
         opaque = {"encrypted_content": encrypted} if isinstance(encrypted, str) and encrypted else {}
         texts = [_text(content)] if isinstance(content, str) else []

@@ -239,8 +239,7 @@ class AnthropicMessagesDecoder(Decoder):
             implied = self._imply(index, delta.type)
             if (block := self._blocks.get(index)) is None:
                 return []
-        # The type of a block is more reliable than that of its deltas: some gateways label all deltas
-        # as text.
+        # The type of a block is more reliable than that of its deltas, which some gateways all label text.
         grow = _DELTAS.get(delta.type, _grow_other) if block.type in _BLOCKS else _grow_other
         deltas = _FIRM.get(block.type, grow)(block, delta, raw)
         name = _ADDED.get((block.type, delta.type))

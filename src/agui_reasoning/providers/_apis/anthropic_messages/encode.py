@@ -2,8 +2,7 @@
 
 The blocks of a response are returned in their order. For every history, thinking is never the last block,
 text is never blank, the results of a response are in one user message before the user's text, and roles
-alternate. Instructions inside the conversation are one message of the role ``system`` after the user's, for
-models that accept it.
+alternate. For models that accept it, instructions inside are one ``system`` message after the user's.
 """
 
 from __future__ import annotations

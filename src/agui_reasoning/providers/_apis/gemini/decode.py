@@ -576,8 +576,7 @@ def _plain_value(value: Any) -> Any:
 
 # -- objects of google-genai, and what their ``model_dump`` returns
 #
-# The JSON mode of the SDK writes bytes as URL-safe base64, unlike the API. Without ``by_alias``, names are
-# those of Python.
+# The SDK's JSON mode writes URL-safe base64, unlike the API. Without ``by_alias``, names are those of Python.
 
 _FREE: Final = frozenset({"args", "response", "partMetadata", "part_metadata"})
 """Members whose names are not the API's."""

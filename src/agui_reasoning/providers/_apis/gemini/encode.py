@@ -1,7 +1,6 @@
 """Encodes a conversation as ``contents`` and ``config`` for ``generate_content`` of google-genai.
 
-Signatures are written only on their original parts. Thoughts are not sent, roles alternate, and only
-signed texts may be empty.
+Only original parts have signatures. Thoughts are not sent, roles alternate, only signed texts may be empty.
 """
 
 from __future__ import annotations
