@@ -417,8 +417,7 @@ class _OutputReader:
                 deltas.append(NativeDelta(TOOL_OUTPUT, message))
             for number, call_id in enumerate(ids):
                 content = message.get("content") or self._failures[call_id]
-                native = None if number else message
-                deltas.append(ToolResultDelta(call_id, content, native=native))
+                deltas.append(ToolResultDelta(call_id, content, native=None if number else message))
 
 
 # -- xai-sdk

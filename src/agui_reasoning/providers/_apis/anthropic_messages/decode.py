@@ -515,16 +515,12 @@ def _usage_deltas(usage: _AnthropicUsage, provider: str | None, model: str | Non
     entries = usage.iterations or []
     served = [entry.model for entry in entries if entry.type == "fallback_message"]
     model = next(filter(None, reversed(served)), model)
-    own = _counted(usage, provider, model)
-    others: dict[str | None, UsageDelta] = {}
+    counts = {model: _counted(usage, provider, model)}
     for entry in _left_out(entries, model if served else None):
         who = entry.model or model
         found = _counted(entry, provider, who, apart=who != model)
-        if who == model:
-            own = _sum(own, found)
-        else:
-            others[who] = _sum(others[who], found) if who in others else found
-    return [own, *others.values()]
+        counts[who] = _sum(counts[who], found) if who in counts else found
+    return [*counts.values()]
 
 
 def _left_out(entries: list[_Sampling], served: str | None) -> Iterator[_Sampling]:

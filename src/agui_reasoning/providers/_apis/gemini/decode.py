@@ -149,8 +149,7 @@ def _growth(thought: bool) -> Shape:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _GeminiRun:
+class _GeminiRun(NamedTuple):
     """A stretch of text or thought that may continue."""
 
     thought: bool

@@ -50,17 +50,13 @@ _SPELLED: Final = frozenset(
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``contents``, and ``config`` if there are instructions or tools."""
     contents, system = alternate(conversation, options, _STYLE, server_pairs(conversation, _answers))
-    return {"contents": contents, **_config(system, options)}
-
-
-def _config(system: list[str], options: EncodingOptions) -> JSONObject:
     config: JSONObject = {"systemInstruction": "\n\n".join(system)} if system else {}
     written = tools_of(options.tools, _tool)
     declared = [tool for tool in written if "name" in tool]
     others = [tool for tool in written if "name" not in tool]
     if written:
         config["tools"] = [*([{"functionDeclarations": declared}] if declared else []), *others]
-    return {"config": config} if config else {}
+    return {"contents": contents, **({"config": config} if config else {})}
 
 
 def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
