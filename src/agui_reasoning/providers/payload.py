@@ -53,7 +53,6 @@ __all__ = [
 ]
 
 _LONG: Final = 2**63
-"""Integers are smaller; JSON has no limit, but Python does not write every integer."""
 
 
 def plain(payload: Any) -> Any:
@@ -175,11 +174,10 @@ def as_text(value: Any) -> str:
 # -- objects as Structs
 
 Whole: TypeAlias = Annotated[int, Meta(ge=-_LONG, le=_LONG - 1)]
-"""A whole number that can be written as text; Python does not write every integer."""
+"""A whole number that can be written as text: JSON has no limit, but Python does not write every integer."""
 
 UNLIKE: Final = (MsgspecDecodeError, ValueError, RecursionError)
 """What reading a payload as a Struct may raise."""
-
 
 BLANK: Final[Any] = Literal[""] | None
 NO_ITEMS: Final[Any] = Annotated[list[Any], Meta(max_length=0)] | None

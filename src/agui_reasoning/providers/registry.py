@@ -32,7 +32,6 @@ __all__ = [
 API_IDS: Final[tuple[str, ...]] = tuple(sorted(APIS))
 """All API IDs, sorted."""
 
-
 _OWN: Final[dict[str, ProviderAPI]] = {}
 """The formats of the application, by ID."""
 

@@ -66,9 +66,8 @@ def stored_objects(value: Any, json_fields: Set[str] = frozenset(), *, quoted: b
 def objects_of(turns: Iterable[Turn]) -> frozenset[str]:
     """Return the names of stored objects in the blocks of responses."""
     parts = [part for turn in turns for part in turn.parts]
-    return frozenset(
-        stored_objects([getattr(part, name, None) for part in parts for name in ("payload", "native", "ext")])
-    )
+    blocks = [getattr(part, name, None) for part in parts for name in ("payload", "native", "ext")]
+    return frozenset(stored_objects(blocks))
 
 
 def _name(value: Any) -> str:

@@ -157,11 +157,6 @@ class _Step:
         """The key of the open stretch of text."""
         return f"{self.key}.{self.runs}"
 
-    @property
-    def last_key(self) -> str:
-        """The key of the unit that a limit would cut."""
-        return self.text_key if self.type == "model_output" else self.key
-
 
 class GeminiInteractionsDecoder(Decoder):
     """Decodes streams and whole interactions of the Interactions API."""
@@ -234,8 +229,9 @@ class GeminiInteractionsDecoder(Decoder):
         deltas = self._count(interaction.usage)
         for step in self._steps.values():
             deltas += _stopped(step)
-        if interaction.status in CUT_STATUSES and self._last is not None:
-            deltas.append(CloseDelta(key=self._last.last_key, status="incomplete"))
+        if interaction.status in CUT_STATUSES and (last := self._last) is not None:
+            cut = last.text_key if last.type == "model_output" else last.key
+            deltas.append(CloseDelta(key=cut, status="incomplete"))
         self._steps, self._last, self._running = {}, None, False
         return [*deltas, FinishDelta(interaction.status or None)]
 

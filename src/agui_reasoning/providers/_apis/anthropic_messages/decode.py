@@ -52,7 +52,6 @@ from agui_reasoning.providers.payload import (
 SIGNATURE = "anthropic.signature"
 REDACTED = "anthropic.redacted_thinking"
 CUT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
-REFUSAL = "refusal"
 CLIENT_CALL = "tool_use"
 FALLBACK = "fallback"
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
@@ -289,7 +288,7 @@ class AnthropicMessagesDecoder(Decoder):
 
     def _finish(self) -> FinishDelta:
         details, reason = self._stop_details or None, self._stop_reason
-        return FinishDelta(reason, details=details, refused=reason == REFUSAL)
+        return FinishDelta(reason, details=details, refused=reason == "refusal")
 
     def _untyped(self, event: _AnthropicEvent, raw: JSONObject) -> list[Delta]:
         """Refuse an error without a type, as gateways send it; other payloads without one are ignored."""
