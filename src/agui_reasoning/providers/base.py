@@ -70,7 +70,7 @@ class Decoder(ABC):
         splits_tags: Whether the API's answers may contain reasoning between tags.
         tagging: The tags, for such an API.
         more: How the next payload is read if it only adds text to the same unit.
-        splits_agents: Whether agents below the root are kept apart; runs set it, to show them as subagents.
+        splits_agents: Whether agents below the root are apart from the response; runs set it for subagents.
     """
 
     api: ClassVar[str]

@@ -15,6 +15,8 @@ from agui_reasoning.providers.api import (
     ProviderAPI,
 )
 
+_HERE: Final = __name__
+
 _CLAUDE_RESULTS = (
     *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
     *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result"),
@@ -43,8 +45,8 @@ ANTHROPIC_MESSAGES: Final = ProviderAPI(
     id="anthropic-messages",
     title="Anthropic Messages",
     vendor="anthropic",
-    decoder=f"{__name__}.anthropic_messages.decode:AnthropicMessagesDecoder",
-    encoder=f"{__name__}.anthropic_messages.encode:encode",
+    decoder=f"{_HERE}.anthropic_messages.decode:AnthropicMessagesDecoder",
+    encoder=f"{_HERE}.anthropic_messages.encode:encode",
     example=("anthropic", "claude-sonnet-5"),
     signs=(
         {"type": re.compile(r"message_(start|delta|stop)|content_block_(start|delta|stop)")},
@@ -147,8 +149,8 @@ OPENAI_RESPONSES: Final = ProviderAPI(
     id="openai-responses",
     title="OpenAI Responses",
     vendor="openai",
-    decoder=f"{__name__}.openai_responses.decode:OpenAIResponsesDecoder",
-    encoder=f"{__name__}.openai_responses.encode:encode",
+    decoder=f"{_HERE}.openai_responses.decode:OpenAIResponsesDecoder",
+    encoder=f"{_HERE}.openai_responses.encode:encode",
     example=("openai", "gpt-5.6"),
     signs=(
         {"type": re.compile(r"response\..*")},
@@ -193,8 +195,8 @@ OPENAI_CHAT: Final = ProviderAPI(
     id="openai-chat",
     title="Chat Completions",
     vendor=None,
-    decoder=f"{__name__}.openai_chat.response:OpenAIChatDecoder",
-    encoder=f"{__name__}.openai_chat.encode:encode",
+    decoder=f"{_HERE}.openai_chat.response:OpenAIChatDecoder",
+    encoder=f"{_HERE}.openai_chat.encode:encode",
     example=("deepseek", "deepseek-v4-pro"),
     signs=(
         {"choices": list},
@@ -235,8 +237,8 @@ BEDROCK_CONVERSE: Final = ProviderAPI(
     id="bedrock-converse",
     title="Amazon Bedrock Converse",
     vendor="bedrock",
-    decoder=f"{__name__}.bedrock_converse:BedrockConverseDecoder",
-    encoder=f"{__name__}.bedrock_converse:encode",
+    decoder=f"{_HERE}.bedrock_converse:BedrockConverseDecoder",
+    encoder=f"{_HERE}.bedrock_converse:encode",
     example=("bedrock", "us.anthropic.claude-sonnet-4-6"),
     signs=(
         *({name: dict} for name in _BEDROCK_EVENTS),
@@ -262,8 +264,8 @@ MISTRAL_CHAT: Final = ProviderAPI(
     id="mistral-chat",
     title="Mistral Chat",
     vendor="mistral",
-    decoder=f"{__name__}.mistral_chat:MistralChatDecoder",
-    encoder=f"{__name__}.mistral_chat:encode",
+    decoder=f"{_HERE}.mistral_chat:MistralChatDecoder",
+    encoder=f"{_HERE}.mistral_chat:encode",
     example=("mistral", "mistral-small-latest"),
     signs=(
         {"choices": list, "p": str},
@@ -290,8 +292,8 @@ COHERE_CHAT: Final = ProviderAPI(
     id="cohere-chat",
     title="Cohere Chat v2",
     vendor="cohere",
-    decoder=f"{__name__}.cohere_chat:CohereChatDecoder",
-    encoder=f"{__name__}.cohere_chat:encode",
+    decoder=f"{_HERE}.cohere_chat:CohereChatDecoder",
+    encoder=f"{_HERE}.cohere_chat:encode",
     example=("cohere", "command-a-reasoning-08-2025"),
     signs=(
         {"type": re.compile(r"(message|content|tool-call|citation)-(start|delta|end)|tool-plan-delta")},
@@ -308,8 +310,8 @@ OLLAMA: Final = ProviderAPI(
     id="ollama",
     title="Ollama",
     vendor="ollama",
-    decoder=f"{__name__}.ollama:OllamaDecoder",
-    encoder=f"{__name__}.ollama:encode",
+    decoder=f"{_HERE}.ollama:OllamaDecoder",
+    encoder=f"{_HERE}.ollama:encode",
     example=("ollama", "qwen3:4b"),
     signs=({"done": bool, "message": dict}, {"done": bool, "response": str}),
     conversation_fields=frozenset({"messages"}),
@@ -324,8 +326,8 @@ GEMINI: Final = ProviderAPI(
     id="gemini",
     title="Gemini generateContent",
     vendor="google",
-    decoder=f"{__name__}.gemini.decode:GeminiDecoder",
-    encoder=f"{__name__}.gemini.encode:encode",
+    decoder=f"{_HERE}.gemini.decode:GeminiDecoder",
+    encoder=f"{_HERE}.gemini.encode:encode",
     example=("google", "gemini-3-flash-preview"),
     signs=({"candidates": list}, {"promptFeedback": dict}, {"usageMetadata": dict}),
     conversation_fields=frozenset({"contents", "config", "systemInstruction"}),
@@ -344,7 +346,7 @@ GEMINI: Final = ProviderAPI(
     ),
     # On Vertex AI, the base URL contains the project and location.
     http_of={"google-vertex": HTTPEndpoint(path=_GEMINI_STREAM, query="alt=sse", signing="google")},
-    http_body=f"{__name__}.gemini.encode:rest_body",
+    http_body=f"{_HERE}.gemini.encode:rest_body",
 )
 
 _XAI_OUTPUT = Fields("role content encrypted_content tool_calls citations")
@@ -353,8 +355,8 @@ XAI_GRPC: Final = ProviderAPI(
     id="xai-grpc",
     title="xAI gRPC chat",
     vendor="xai",
-    decoder=f"{__name__}.xai_grpc:XAIDecoder",
-    encoder=f"{__name__}.xai_grpc:encode",
+    decoder=f"{_HERE}.xai_grpc:XAIDecoder",
+    encoder=f"{_HERE}.xai_grpc:encode",
     example=("xai", "grok-4-fast-reasoning"),
     signs=({"outputs": list},),
     conversation_fields=frozenset({"messages"}),
@@ -370,8 +372,8 @@ LITELLM: Final = replace(
     OPENAI_CHAT,
     id="litellm",
     title="LiteLLM",
-    decoder=f"{__name__}.openai_chat.response:LiteLLMDecoder",
-    encoder=f"{__name__}.openai_chat.encode:encode_litellm",
+    decoder=f"{_HERE}.openai_chat.response:LiteLLMDecoder",
+    encoder=f"{_HERE}.openai_chat.encode:encode_litellm",
     example=("anthropic", "anthropic/claude-sonnet-4-6"),
     hosts_models=False,
     http=None,
@@ -389,8 +391,8 @@ GEMINI_INTERACTIONS: Final = ProviderAPI(
     id="gemini-interactions",
     title="Gemini Interactions",
     vendor="google",
-    decoder=f"{__name__}.gemini_interactions:GeminiInteractionsDecoder",
-    encoder=f"{__name__}.gemini_interactions:encode",
+    decoder=f"{_HERE}.gemini_interactions:GeminiInteractionsDecoder",
+    encoder=f"{_HERE}.gemini_interactions:encode",
     example=("google", "gemini-3-flash-preview"),
     signs=(
         {"event_type": re.compile(r"(interaction|step)\..*")},
