@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias
 
 from agui_reasoning.errors import ConfigurationError
@@ -19,6 +20,7 @@ from agui_reasoning.parts import (
     ToolCallPart,
     ToolResultPart,
     Turn,
+    join_segments,
 )
 
 __all__ = [
@@ -161,8 +163,7 @@ class TraceUnit(RedactedRepr):
     """One unit of reasoning in a trace.
 
     Attributes:
-        type: ``"reasoning"``, ``"redacted"`` if the provider encrypted it, or ``"omitted"`` if it came
-            without text.
+        type: ``"reasoning"``, ``"redacted"`` if the provider encrypted it, ``"omitted"`` if it has no text.
         content: The text that may be shown; ``[REDACTED]`` for a redacted unit.
     """
 
@@ -180,8 +181,7 @@ class TraceRecord(RedactedRepr):
         call_id: The ID of the call; ``None`` in the record of an answer.
         name: The name of the tool.
         arguments: The arguments as JSON text; reasoning is never put into them.
-        reasoning: The text of the reasoning the call owns, units separated by a line break. ``[REDACTED]``
-            stands for a redacted unit.
+        reasoning: The text of the units the call owns, on lines of their own; ``[REDACTED]`` if redacted.
         reasoning_ref: The call whose reasoning this one shares.
         how: ``"owned"``; ``"parallel"`` or ``"carried"`` for shared reasoning; ``None`` without reasoning.
         final_text: The text of the answer, in the record of one.
@@ -213,8 +213,7 @@ def trace(
             ``"hidden"`` nothing. Attribution itself does not change.
 
     Returns:
-        A record per call, in order, and one for the answer of each response that calls no tool or that
-        reasons after its last call.
+        A record per call, in order, and per answer of a response without calls, or with reasoning after them.
 
     Raises:
         ConfigurationError: An item is neither a part nor a turn (``wrong_option``).
@@ -234,17 +233,12 @@ def trace(
 
 def _responses(given: Any) -> Iterator[tuple[Part, ...]]:
     """Yield the parts of each response; consecutive parts outside responses are one response."""
-    loose: list[Part] = []
-    for item in getattr(given, "turns", [given] if isinstance(given, Turn) else given):
-        if not isinstance(item, Turn):
-            loose.append(_part(item))
-            continue
-        if loose:
-            yield tuple(loose)
-            loose = []
-        yield item.parts
-    if loose:
-        yield tuple(loose)
+    items = getattr(given, "turns", [given] if isinstance(given, Turn) else given)
+    for are_turns, group in groupby(items, lambda item: isinstance(item, Turn)):
+        if are_turns:
+            yield from (turn.parts for turn in group)
+        else:
+            yield tuple(map(_part, group))
 
 
 def _part(item: Any) -> Part:
@@ -260,21 +254,20 @@ def _part(item: Any) -> Part:
 def _traced(parts: tuple[Part, ...], visibility: str) -> Iterator[TraceRecord]:
     # Numbers instead of IDs: some providers repeat the ID of a call, or send none.
     found = attribute((_KINDS[type(part)], str(n)) for n, part in enumerate(parts) if type(part) in _KINDS)
-    calls = {part.id: n for n, part in enumerate(parts) if isinstance(part, ToolCallPart)}
-    for n, part in enumerate(parts):
-        if not isinstance(part, ToolCallPart):
-            continue
+    calls = {n: part for n, part in enumerate(parts) if isinstance(part, ToolCallPart)}
+    numbers = {call.id: n for n, call in calls.items()}
+    for n, call in calls.items():
         owned, shared = found.calls.get(str(n), ()), found.shared.get(str(n))
-        parent = calls.get(_caller(part) or "", n)
+        parent = numbers.get(_caller(call) or "", n)
         if parent != n:  # made by a call of the provider's own, such as code that it runs
             shared = Shared(str(parent), "carried")
         units = _units_of(parts, owned, visibility)
         yield TraceRecord(
-            part.id,
-            part.name,
-            part.arguments,
+            call.id,
+            call.name,
+            call.arguments,
             _text_of(units),
-            _id_of(parts[int(shared.owner)]) if shared else None,
+            calls[int(shared.owner)].id if shared else None,
             shared.how if shared else "owned" if owned else None,
             units=units,
         )
@@ -299,14 +292,9 @@ def _units_of(parts: tuple[Part, ...], numbers: Iterable[str], visibility: str) 
 def _unit(part: ReasoningPart, visibility: str) -> TraceUnit:
     if part.redacted:
         return TraceUnit("redacted", "" if visibility == "hidden" else _REDACTED)
-    return TraceUnit("reasoning" if part.text else "omitted", _visible_text(part, visibility))
-
-
-def _visible_text(part: ReasoningPart, visibility: str) -> str:
-    if visibility == "full":
-        return part.text
-    kept = tuple(segment for segment in part.segments if segment.channel == visibility)
-    return ReasoningPart(kept).text  # of hidden reasoning, no channel
+    # Of hidden reasoning, no channel is visible.
+    visible = tuple(one for one in part.segments if visibility in ("full", one.channel))
+    return TraceUnit("reasoning" if part.text else "omitted", join_segments(visible))
 
 
 def _caller(call: ToolCallPart) -> str | None:
@@ -314,10 +302,6 @@ def _caller(call: ToolCallPart) -> str | None:
     caller = (call.ext or {}).get("caller")
     tool_id = caller.get("tool_id") if isinstance(caller, dict) else None
     return tool_id if isinstance(tool_id, str) else None
-
-
-def _id_of(part: Part) -> str | None:
-    return part.id if isinstance(part, ToolCallPart) else None
 
 
 _KINDS: Final[dict[type, PartKind]] = {

@@ -20,14 +20,11 @@ class AuditRecord:
 
     Attributes:
         action: ``"emitted"`` on its way to the client, ``"restored"`` on its way back, ``"refused"`` if the
-            provider refused a request because of reasoning in it, ``"reported"`` if it says what it did with
-            a unit of the request.
+            provider refused a request for its reasoning, ``"reported"`` if it says what it did with a unit.
         outcome: If emitted: ``"encrypted"``, ``"plain"``, or ``"not_kept"`` if hidden reasoning is sent
             without a value. If restored: ``"restored"`` or ``"dropped"``. If refused: ``"asked_again"`` or
-            ``"failed"``. If reported: ``"withheld"`` from the model, or ``"shown"`` although it failed a
-            check.
-        reason: The reason it was dropped, as in the report of the history, the name of the refusal, or the
-            provider's reason.
+            ``"failed"``. If reported: ``"withheld"`` from the model, or ``"shown"`` after a failed check.
+        reason: Why it was dropped, as the history reports it, the refusal's name, or the provider's reason.
         unit: The ID of the message or call that carries it; several units may share one. Empty for refused
             requests, and for reports of an unknown unit.
         thread_id: The thread ID, if known.

@@ -150,11 +150,8 @@ class _Verbatim(str):
 
 def _shown(holder: Any, name: str) -> str:
     value = getattr(holder, name)
-    return size_of(value) if name in holder._private else repr(value)
-
-
-def size_of(value: Any) -> str:
-    """Describe a private value by its length."""
+    if name not in holder._private:
+        return repr(value)
     return f"<{len(value)}>" if hasattr(value, "__len__") else "<…>"
 
 
@@ -188,8 +185,7 @@ class Origin(PartlyCompared, frozen=True, omit_defaults=True, repr_omit_defaults
         provider: The provider ID, such as ``"anthropic"``; ``None`` if unknown.
         api: The API ID, such as ``"anthropic-messages"``; ``None`` for deltas built by hand.
         model: The model name as reported by the provider.
-        upstream: The host to which a gateway sent the request, as requests name it; ``None`` if unknown. It
-            is ignored in comparisons.
+        upstream: The host that a gateway asked, as requests name it, if known; comparisons ignore it.
         account: The account or organization at the provider, or the name of its key: values that only their
             account reads are not sent to another one. Any text; it is kept as ``sha256:`` and the first 12
             digits of its SHA-256, which may also be passed. ``None`` if unknown: then all are sent.
@@ -236,9 +232,8 @@ def given_origin(
             code="wrong_option",
             hint="Pass Origin(provider=…, api=…, model=…), or api=, provider= and model=.",
         )
-    if api or provider or model:
-        named = {"api": api, "provider": provider, "model": model}
-        given = [f"{name}=" for name, value in named.items() if value]
+    named = {"api": api, "provider": provider, "model": model}
+    if given := [f"{name}=" for name, value in named.items() if value]:
         raise ConfigurationError(
             f"origin= was given, and also {', '.join(given)}.",
             code="wrong_option",
@@ -366,9 +361,7 @@ class ToolCallPart(_Part, frozen=True):
         Raises:
             DecodeError: The arguments are not a JSON object (``bad_arguments``).
         """
-        if not self.arguments.strip():
-            return {}
-        value = load(self.arguments, max_nesting=MAX_NESTING)
+        value = load(self.arguments, max_nesting=MAX_NESTING) if self.arguments.strip() else None
         if value is None:
             return {}
         if not isinstance(value, dict):

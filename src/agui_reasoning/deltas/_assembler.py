@@ -193,7 +193,12 @@ class Assembler(Unshown, gc=True, eq=False):
         if not (delta.text or delta.item_id or delta.ext):
             return
         response = self._current(changes)
-        unit = self._reasoning_unit(response, delta, changes)
+        unit = response.reasoning.get(delta.key)
+        if unit is not None and delta.key is None and _is_another(unit, delta):
+            self._end(unit, "complete", changes)
+            unit = None
+        if unit is None:
+            unit = response.reasoning[delta.key] = ReasoningUnit(delta.key)
         if delta.item_id and delta.item_id != unit.item_id:
             unit.item_id = delta.item_id
             if not unit.open and unit.present:
@@ -207,17 +212,6 @@ class Assembler(Unshown, gc=True, eq=False):
             self._grow_reasoning(unit, delta, changes)
         elif unit.item_id or unit.ext.get("explicit_empty"):
             self._appear(unit, changes)
-
-    def _reasoning_unit(
-        self, response: ResponseBuffer, delta: ReasoningDelta, changes: list[Change]
-    ) -> ReasoningUnit:
-        unit = response.reasoning.get(delta.key)
-        if unit is None:
-            return self._open_reasoning(response, delta.key)
-        if delta.key is None and _is_another(unit, delta):
-            self._end(unit, "complete", changes)
-            return self._open_reasoning(response, None)
-        return unit
 
     def _open_reasoning(self, response: ResponseBuffer, key: str | None) -> ReasoningUnit:
         unit = response.reasoning[key] = ReasoningUnit(key)
@@ -252,7 +246,12 @@ class Assembler(Unshown, gc=True, eq=False):
 
     def _receive_call(self, delta: ToolCallDelta, changes: list[Change]) -> None:
         response = self._current(changes)
-        unit = self._call_unit(response, delta, changes)
+        unit = response.calls.get(delta.id)
+        if unit is not None and unit.open and not delta.id and delta.name and unit.name:
+            # Without provider IDs, another name starts another call.
+            self._end(unit, "complete", changes)
+        if unit is None or (delta.name and not unit.open):
+            unit = response.calls[delta.id] = CallUnit(delta.id)
         if delta.ext:
             self._update_ext(unit, delta.ext, changes)
         unit.name = unit.name or delta.name
@@ -270,32 +269,20 @@ class Assembler(Unshown, gc=True, eq=False):
             # A call cannot be shown without a name; keep its arguments until the name arrives.
             unit.pieces.append(text)
 
-    def _call_unit(self, response: ResponseBuffer, delta: ToolCallDelta, changes: list[Change]) -> CallUnit:
-        unit = response.calls.get(delta.id)
-        if unit is not None and unit.open and not delta.id and delta.name and unit.name:
-            # Without provider IDs, another name starts another call.
-            self._end(unit, "complete", changes)
-        if unit is None or (delta.name and not unit.open):
-            unit = response.calls[delta.id] = CallUnit(delta.id)
-        return unit
-
     def _receive_result(self, delta: ToolResultDelta, changes: list[Change]) -> None:
         error = None if delta.error is None else well_formed(delta.error)
         given = delta.content
         content = content_parts(given) if isinstance(given, list) else well_formed(given)
         unit = ResultUnit(None, call_id=delta.tool_call_id, content=content, error=error, native=delta.native)
         unit.ext.update(delta.ext or {})
-        if not self._is_server_result(delta):
+        # A paused server tool may return in a later run that does not include its call.
+        if not self._is_server_call.get(delta.tool_call_id, delta.native is not None):
             self._end_response(changes)
             changes.append(Answered(unit))
             return
         unit.content = text_of(content)
         self._end_implicitly(self._current(changes), unit, changes)
         self._appear(unit, changes)
-
-    def _is_server_result(self, delta: ToolResultDelta) -> bool:
-        # A paused server tool may return in a later run that does not include its call.
-        return self._is_server_call.get(delta.tool_call_id, delta.native is not None)
 
     def _keep_native(self, delta: NativeDelta, changes: list[Change]) -> None:
         unit, response = NativeUnit(None, kind=delta.kind, payload=delta.payload), self._current(changes)
@@ -311,8 +298,8 @@ class Assembler(Unshown, gc=True, eq=False):
         unit = self._target(response, delta, changes)
         if unit is None:
             response.waiting.append(delta)
-            return
-        self._add_value(unit, delta, changes)
+        else:
+            self._add_value(unit, delta, changes)
 
     def _target(
         self, response: ResponseBuffer, delta: OpaqueDelta, changes: list[Change]
@@ -322,20 +309,14 @@ class Assembler(Unshown, gc=True, eq=False):
             return named[-1] if named else self._open_reasoning(response, delta.key)
         attach = delta.opaque.attach
         if attach == "self":
-            return self._unkeyed_reasoning(response, delta, changes)
+            unit = response.reasoning.get(None)
+            if unit is not None and _begins_another(unit, delta):
+                self._end(unit, "complete", changes)
+                unit = None
+            return unit or self._open_reasoning(response, None)
         if attach.startswith("tool_call:"):
             return response.calls.get(attach.removeprefix("tool_call:"))
         return next((u for u in reversed(response.units) if isinstance(u, TextUnit)), None)
-
-    def _unkeyed_reasoning(
-        self, response: ResponseBuffer, delta: OpaqueDelta, changes: list[Change]
-    ) -> ReasoningUnit:
-        """Return the unit for a value without a key."""
-        unit = response.reasoning.get(None)
-        if unit is not None and _begins_another(unit, delta):
-            self._end(unit, "complete", changes)
-            unit = None
-        return unit or self._open_reasoning(response, None)
 
     def _add_value(self, unit: UnitBuffer, delta: OpaqueDelta, changes: list[Change]) -> None:
         opaque = delta.opaque
@@ -379,10 +360,9 @@ class Assembler(Unshown, gc=True, eq=False):
     def _deliver_waiting(self, response: ResponseBuffer, unit: UnitBuffer, changes: list[Change]) -> None:
         attach = "text" if isinstance(unit, TextUnit) else f"tool_call:{unit.key}"
         due = [delta for delta in response.waiting if delta.opaque.attach == attach]
-        if due:
-            response.waiting = [delta for delta in response.waiting if delta.opaque.attach != attach]
-            for delta in due:
-                self._add_value(unit, delta, changes)
+        response.waiting = [delta for delta in response.waiting if delta.opaque.attach != attach]
+        for delta in due:
+            self._add_value(unit, delta, changes)
 
     def _grow(
         self,

@@ -308,14 +308,10 @@ def _result(part: ToolResultPart, key: str) -> Iterator[Delta]:
     yield ToolResultDelta(part.tool_call_id, part.content, error=part.error, native=part.native, ext=part.ext)
 
 
-def _native(part: NativePart, key: str) -> Iterator[Delta]:
-    yield NativeDelta(part.kind, part.payload)
-
-
 _UNFOLD: dict[type, Callable[[Any, str], Iterator[Delta]]] = {
     ReasoningPart: _reasoning,
     TextPart: _text,
     ToolCallPart: _call,
     ToolResultPart: _result,
-    NativePart: _native,
+    NativePart: lambda part, key: iter([NativeDelta(part.kind, part.payload)]),
 }

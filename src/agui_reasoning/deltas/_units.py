@@ -51,14 +51,12 @@ class OpaqueBuffer(Unshown, eq=False):
 
     def settled(self) -> Opaque:
         """Return the current value with its fragments joined."""
-        if len(self.fragments) == 1:
-            return replace(self.opaque, value=self.fragments[0])
         return replace(self.opaque, value=_join(self.fragments, self.opaque.encoding))
 
 
 def _join(fragments: list[str], encoding: str) -> str:
     """Join fragments; base64 fragments are joined as bytes, since each may have its own padding."""
-    if encoding != "base64":
+    if len(fragments) == 1 or encoding != "base64":
         return "".join(fragments)
     try:
         joined = b"".join(base64.b64decode(fragment, validate=True) for fragment in fragments)
@@ -124,7 +122,6 @@ class ReasoningUnit(UnitBuffer, eq=False):
         return not (self.segments or self.values or self.item_id)
 
     def part(self, origin: Origin | None) -> ReasoningPart:
-        """Return the unit as a part."""
         return self.part_of(self.segments, origin)
 
     def part_of(self, segments: list[SegmentBuffer], origin: Origin | None) -> ReasoningPart:
@@ -139,7 +136,6 @@ class TextUnit(UnitBuffer, eq=False):
     pieces: list[str] = field(default_factory=list)
 
     def part(self, origin: Origin | None) -> TextPart:
-        """Return the unit as a part."""
         return TextPart("".join(self.pieces), self.opaque, self.status, origin, self.ext or None)
 
 
@@ -151,17 +147,8 @@ class CallUnit(UnitBuffer, eq=False):
     pieces: list[str] = field(default_factory=list)
 
     def part(self, origin: Origin | None) -> ToolCallPart:
-        """Return the unit as a part."""
-        return ToolCallPart(
-            self.key or "",
-            self.name,
-            "".join(self.pieces),
-            self.server,
-            self.opaque,
-            self.status,
-            origin,
-            self.ext or None,
-        )
+        key, arguments, ext = self.key or "", "".join(self.pieces), self.ext or None
+        return ToolCallPart(key, self.name, arguments, self.server, self.opaque, self.status, origin, ext)
 
 
 class ResultUnit(UnitBuffer, eq=False):
@@ -173,7 +160,6 @@ class ResultUnit(UnitBuffer, eq=False):
     native: Any = None
 
     def part(self, origin: Origin | None) -> ToolResultPart:
-        """Return the unit as a part."""
         return ToolResultPart(self.call_id, self.content, self.error, self.native, origin, self.ext or None)
 
 
@@ -184,7 +170,6 @@ class NativeUnit(UnitBuffer, eq=False):
     payload: Any = None
 
     def part(self, origin: Origin | None) -> NativePart:
-        """Return the unit as a part."""
         return NativePart(self.kind, self.payload, origin)
 
 
@@ -217,10 +202,12 @@ class ResponseOpened(Struct, frozen=True):
     response: ResponseBuffer
 
 
-class Appeared(Struct, frozen=True):
-    """A unit became present."""
-
+class _Change(Struct, frozen=True):
     unit: UnitBuffer
+
+
+class Appeared(_Change, frozen=True):
+    """A unit became present."""
 
 
 class Grew(Unshown):
@@ -232,22 +219,16 @@ class Grew(Unshown):
     segment: SegmentBuffer | None = None
 
 
-class Resumed(Struct, frozen=True):
+class Resumed(_Change, frozen=True):
     """A unit that had ended resumed."""
 
-    unit: UnitBuffer
 
-
-class Valued(Struct, frozen=True):
+class Valued(_Change, frozen=True):
     """A value, the status or ``ext`` of a unit changed."""
 
-    unit: UnitBuffer
 
-
-class Ended(Struct, frozen=True):
+class Ended(_Change, frozen=True):
     """A unit ended."""
-
-    unit: UnitBuffer
 
 
 class ResponseEnded(Struct, frozen=True):

@@ -1,6 +1,7 @@
 """The models of the vendor rows: how vendors send reasoning, and how they treat it when it is returned.
 
-The rows are in the folder ``rows`` of ``providers``, with dated evidence.
+The rows are in the folder ``rows`` of ``providers``. Each says where it is known from (``evidence``), and
+when that was last checked (``checked``, ISO date).
 `agui_reasoning.providers.vendors` reads them, `agui_reasoning.providers.echo` looks up the rules.
 
 Reasoning-only responses are never sent.
@@ -231,7 +232,12 @@ class EchoRule(_Row):
 
 
 class _OfTarget(_Row):
-    """A row about some providers of an API, and some of their models if it has ``model``."""
+    """A row about some providers of an API, and some of their models if it has ``model``.
+
+    Attributes:
+        api: The API ID.
+        provider: The providers.
+    """
 
     api: str
     provider: tuple[str, ...]
@@ -251,18 +257,12 @@ class Generation(_OfTarget):
     """The request fields by which a generation of models thinks, and shows what it thinks.
 
     Attributes:
-        api: The API ID.
-        provider: The providers.
         model: The models, as in `EchoRule`.
         flags: The recommended request fields; those of the `EchoRule` are joined with them.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     model: tuple[str, ...]
     flags: tuple[EchoFlag, ...] = ()
-    evidence: str
-    checked: str
 
 
 class VendorTraits(_Row):
@@ -271,10 +271,8 @@ class VendorTraits(_Row):
     Attributes:
         cumulative: Whether a delta may contain all reasoning so far instead of only new text.
         cut_reasons: The finish reasons that mean that the last unit is incomplete.
-        refusal_reasons: The finish reasons that mean that the model declined, and declines every request that
-            contains the turn.
-        reasoning_outside_output: Whether the count of output tokens excludes reasoning; a total, if present,
-            decides.
+        refusal_reasons: The finish reasons of models that declined, and decline every request with the turn.
+        reasoning_outside_output: Whether output tokens exclude reasoning; a total, if present, decides.
         thought_signature_kind: The kind of thought signatures on calls and messages.
         signature_home: The object in a call or message that contains a thought signature.
         signature_as_received: Whether signatures are returned where they were found instead.
@@ -311,46 +309,34 @@ class Vendor(_OfTarget):
     """How one vendor, or several similar ones, send reasoning over a wire format.
 
     Attributes:
-        api: The API ID.
-        provider: The providers the row is about.
         arrives: The fields in which reasoning arrives, as recorded or documented.
         source: Whether recordings show it, or only documentation, types or source code.
         traits: The vendor's peculiarities; later rows and the defaults provide the others.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     arrives: tuple[str, ...] = ()
     source: Literal["recorded", "documented"]
     traits: VendorTraits = VendorTraits()
-    evidence: str
-    checked: str
 
 
 class ModelHabit(_OfTarget):
     """The peculiarities of some models, at every vendor of a wire format or at some.
 
     Attributes:
-        api: The API ID.
         provider: The providers; all by default.
         model: The models, as in `EchoRule`.
         traits: The peculiarities; the defaults provide the others.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     provider: tuple[str, ...] = ("*",)
     model: tuple[str, ...]
     traits: VendorTraits
-    evidence: str
-    checked: str
 
 
 class Inside(_OfTarget):
     """What some models accept inside a conversation, or else the field that says it for the whole request.
 
     Attributes:
-        api: The API ID.
         accepts: What they accept.
         field: The request field that takes it instead, as a dotted path; empty if it is accepted inside.
         extra_body: Whether the vendor's SDK has no such argument.
@@ -359,12 +345,9 @@ class Inside(_OfTarget):
         off: Whether the level ``none`` is the field that turns thinking off.
         budget_below: A field of the caller's own that must be larger than ``budget_tokens`` in a value.
         unless: Fields of the caller's own beside which the effort is not sent, as in `EchoFlag`.
-        provider: The providers.
         model: The models, as in `EchoRule`.
         except_model: Those of the models that do not.
         beta: The beta feature of Anthropic's that the request must name; empty if there is none.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     accepts: InsideItem
@@ -411,8 +394,6 @@ class BlockReaders(_Row):
         provider: The providers that receive them.
         read_by: The models that read them; ``*`` for all.
         unread_by: Those of them that do not.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     model: tuple[str, ...]
@@ -424,9 +405,8 @@ class BlockReaders(_Row):
 
     def concerns(self, producer: str, provider: str | None) -> bool:
         """Return whether the row is about values of a producer that a provider receives."""
-        return matches_any(self.model, _model_names(producer)) and matches_any(
-            self.provider, [(provider or "").lower()]
-        )
+        of_producer = matches_any(self.model, _model_names(producer))
+        return of_producer and matches_any(self.provider, [(provider or "").lower()])
 
     def reads(self, model: str) -> bool:
         """Return whether a model reads the values."""
@@ -442,13 +422,10 @@ class Beta(_OfTarget):
     """A beta feature that requests must name in the header ``anthropic-beta``.
 
     Attributes:
-        api: The API ID.
         use: What requires it.
         provider: The providers with the feature.
         header: The name of the feature.
         reason: Why it is needed.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     use: BetaUse
@@ -470,8 +447,6 @@ class Group(_Row):
         members: The members.
         models: For members that also host the models of others: the models that belong to the group.
         readers: Which models read which models' values, at any provider; all, if no row says otherwise.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     name: str
@@ -495,8 +470,6 @@ class Format(_Row):
         format: The formats.
         model: The models that read them.
         signed: Whether their text is rejected without its signature.
-        evidence: Where this is known from.
-        checked: When it was last checked, ISO date.
     """
 
     format: tuple[str, ...]

@@ -122,10 +122,8 @@ class _Reader(Protocol):
 
 def decoder_of(api: str, make: Callable[..., Any]) -> Callable[..., Decoder]:
     """Return what creates the decoder of a stream: the application's, if it is a `Decoder`."""
-    kind: Any = make
-    if isinstance(kind, type) and issubclass(kind, Decoder):
-        return kind
-    return partial(_OwnDecoder, api, make)
+    is_decoder = isinstance(make, type) and issubclass(make, Decoder)
+    return make if is_decoder else partial(_OwnDecoder, api, make)
 
 
 class _OwnDecoder(Decoder):
@@ -139,15 +137,13 @@ class _OwnDecoder(Decoder):
         self._reader = make(provider=self.provider, model=model)
 
     def receive(self, payload: Any) -> list[Delta]:
-        """Decode one payload of the stream, as the application does; JSON text is parsed."""
-        return self._placed(self._reader.receive(_parsed(payload)))
+        value = load(payload) if isinstance(payload, str) else payload
+        return self._placed(self._reader.receive(payload if isinstance(value, Malformed) else value))
 
     def whole(self, response: Any) -> list[Delta]:
-        """Decode a whole response, as the application does."""
         return self._placed(self._reader.whole(response))
 
     def close(self) -> list[Delta]:
-        """End the stream."""
         return self._placed(self._reader.close())
 
     def _placed(self, deltas: Iterable[Delta]) -> list[Delta]:
@@ -157,16 +153,10 @@ class _OwnDecoder(Decoder):
         for delta in deltas:
             if not self._running and not isinstance(delta, ResponseStart | UsageDelta):
                 placed.append(ResponseStart(self._last_origin))
-            self._running = not isinstance(delta, FinishDelta) and (
-                self._running or not isinstance(delta, UsageDelta)
-            )
+            if not isinstance(delta, UsageDelta):
+                self._running = not isinstance(delta, FinishDelta)
             placed.append(delta)
         return placed
 
     def _whole(self, data: JSONObject, raw: JSONObject) -> list[Delta]:
         raise NotImplementedError
-
-
-def _parsed(payload: Any) -> Any:
-    value = load(payload) if isinstance(payload, str) else payload
-    return payload if isinstance(value, Malformed) else value

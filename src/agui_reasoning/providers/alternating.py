@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ag_ui.core import TextInputContent, UserMessage
 
-from agui_reasoning.parts import Part, ToolCallPart, ToolResultPart
+from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
 from agui_reasoning.providers.encoding import (
     GO_ON,
     CallAnswer,
@@ -150,6 +150,18 @@ def server_pairs(
 def server_result(part: ToolResultPart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
     """Write the result of a tool of the provider's as it came, if its call is sent."""
     return dict(part.native) if unit.key in writing.pairs else None
+
+
+def part_writers(
+    reasoning: PartWriter,
+    text: PartWriter,
+    call: PartWriter,
+    native: PartWriter,
+    result: PartWriter = server_result,
+) -> Mapping[type[Part], PartWriter]:
+    """Return the writers of all types of parts."""
+    kinds = (ReasoningPart, TextPart, ToolCallPart, NativePart, ToolResultPart)
+    return dict(zip(kinds, (reasoning, text, call, native, result), strict=True))
 
 
 def alternate(

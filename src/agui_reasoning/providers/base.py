@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct, convert
 from msgspec.structs import replace
@@ -32,14 +32,11 @@ from agui_reasoning.providers.payload import (
     read,
     reject,
     rejected,
-    string,
 )
 from agui_reasoning.providers.registry import find_api, provider_apis
 from agui_reasoning.providers.vendors import vendor_traits
 
 __all__ = ["Decoder", "OfAgent", "is_error"]
-
-_Result = TypeVar("_Result")
 
 
 class OfAgent(Struct, frozen=True):
@@ -73,8 +70,7 @@ class Decoder(ABC):
         splits_tags: Whether the API's answers may contain reasoning between tags.
         tagging: The tags, for such an API.
         more: How the next payload is read if it only adds text to the same unit.
-        splits_agents: Whether what agents below the root say is kept apart from the response. Runs set it, to
-            show such agents as subagents.
+        splits_agents: Whether agents below the root are apart from the response; runs set it for subagents.
     """
 
     api: ClassVar[str]
@@ -129,8 +125,7 @@ class Decoder(ABC):
             The deltas in order.
 
         Raises:
-            DecodeError: The payload does not have the API's format (``bad_payload``), or has that of another
-                API (``wrong_api``).
+            DecodeError: The format is not the API's (``bad_payload``), or is that of another (``wrong_api``).
             ProviderError: The payload is an error of the provider.
         """
         kind, more = type(payload), self.more
@@ -184,17 +179,13 @@ class Decoder(ABC):
         """Decode a whole response, as if it had been streamed.
 
         Raises:
-            DecodeError: The response does not have the API's format (``bad_payload``), or has that of another
-                API (``wrong_api``).
+            DecodeError: The format is not the API's (``bad_payload``), or is that of another (``wrong_api``).
             ProviderError: The response is an error of the provider.
         """
         self.more = None
         data = self._plain(response)
         self._require_json(data)
-        return self._read(data, self._whole_of, alone=True)
-
-    def _whole_of(self, data: JSONObject) -> list[Delta]:
-        return self._whole(read(data, self.response), data)
+        return self._read(data, lambda found: self._whole(read(found, self.response), found), alone=True)
 
     @abstractmethod
     def _whole(self, response: Any, raw: JSONObject) -> list[Delta]:
@@ -223,7 +214,10 @@ class Decoder(ABC):
         return handler(self, read(data, struct), data)
 
     def _parsed(self, text: str | bytes) -> Any:
-        value = _loaded(text)
+        decoded = text if isinstance(text, str) else text.decode(errors="replace")
+        if decoded.strip() == _DONE:
+            return _DONE
+        value = load(decoded)
         if isinstance(value, Malformed):
             error = rejected("JSON", "other text", "")
             error.provider = self.provider
@@ -231,14 +225,7 @@ class Decoder(ABC):
         return value
 
     def _continue(self, shape: Shape, text_of: TextOf, raw: JSONObject, deltas: Sequence[Delta]) -> None:
-        """Read the next payloads in a shape, if this one has it and added only text.
-
-        Args:
-            shape: What is read of payloads that add text to the same unit.
-            text_of: Returns the text of such a payload.
-            raw: The payload.
-            deltas: What it became.
-        """
+        """Read the next payloads as `Continued`, if this one has the shape and added only text."""
         only: Any = deltas[0] if len(deltas) == 1 else None
         if self._recognized and type(only) in _TEXTS and only.ext is None and self._misfits < _MOST_MISFITS:
             fits = shape.fits(raw)
@@ -261,7 +248,9 @@ class Decoder(ABC):
                 deltas=(CloseDelta(status="incomplete"),),
             )
 
-    def _read(self, data: Any, decode: Callable[[JSONObject], _Result], *, alone: bool = False) -> _Result:
+    def _read(
+        self, data: Any, decode: Callable[[JSONObject], list[Delta]], *, alone: bool = False
+    ) -> list[Delta]:
         try:
             if not isinstance(data, dict):
                 raise reject("an object", data, "")
@@ -323,10 +312,6 @@ class Decoder(ABC):
     def _done(self) -> list[Delta]:
         return []
 
-    def _origin(self, source: JSONObject) -> Origin:
-        """Return the origin of a response whose payload names its model."""
-        return self._origin_of(string(source, "model") or self.model)
-
     def _origin_of(self, model: str | None) -> Origin:
         """Return the origin of a response of a model; most payloads name the same one."""
         if model != self._last_origin.model:
@@ -384,12 +369,6 @@ def provider_error(fields: JSONObject, words: str, deltas: Sequence[Delta]) -> P
         provider_message=words,
         deltas=(*deltas, CloseDelta(status="incomplete")),
     )
-
-
-def _loaded(text: str | bytes) -> Any:
-    """Parse JSON text, or return `Malformed`; ``[DONE]`` is returned unchanged."""
-    decoded = text if isinstance(text, str) else text.decode(errors="replace")
-    return _DONE if decoded.strip() == _DONE else load(decoded)
 
 
 _MOST_MISFITS: Final = 16

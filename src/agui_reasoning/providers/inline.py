@@ -60,8 +60,7 @@ class InlineThought:
         Args:
             key: The key of the text unit; default is the open one.
             tags: Opening tag to closing tag.
-            starts_in_reasoning: Whether the text starts inside reasoning. Its unit then has an empty opening
-                tag.
+            starts_in_reasoning: Whether the text starts inside reasoning, whose opening tag is then empty.
             anywhere: The opening tags that count within the answer, too, if they are among the tags.
             guessed: Whether the model's name says that the text starts inside reasoning.
         """
@@ -89,11 +88,18 @@ class InlineThought:
         """Split the next part of the text; with ``thought``, the provider marked it as reasoning."""
         if thought and self._splitter is None:
             self._splitter = self._fresh()
-        if self._splitter is None:
+        splitter = self._splitter
+        if splitter is None:
             return self._say(text) if text else []
         self._fed = True
-        marked = self._mark(self._splitter, thought)
-        return [*marked, *self._route(self._splitter.feed(text))]
+        deltas: list[Delta] = []
+        if thought:
+            deltas = self._settle(thought=True)
+            deltas += self._route(splitter.begin_reasoning())
+        elif self._marked:
+            deltas = self._route(splitter.end_reasoning())
+        self._marked = thought
+        return [*deltas, *self._route(splitter.feed(text))]
 
     def turn_to(self, key: str | None) -> list[Delta]:
         """Continue with the text of another unit; return what was held back as text of the previous one."""
@@ -117,9 +123,7 @@ class InlineThought:
 
     def pause(self) -> list[Delta]:
         """Return what was held back before something else starts. More may follow."""
-        if self._splitter is None or not self._fed:
-            return []
-        if self._held is None and self._splitter.in_reasoning:
+        if self._splitter is None or not self._fed or (self._held is None and self._splitter.in_reasoning):
             return []
         pieces, self._splitter, self._fed = self._splitter.close(), self._fresh(), False
         return [*self._route(pieces), *self._settle(thought=False)]
@@ -128,8 +132,7 @@ class InlineThought:
         """End the text: return what was held back, and the end of a stretch without a closing tag.
 
         Args:
-            status: The status of that stretch: ``incomplete`` if the response was cut off. Held text is then
-                reasoning.
+            status: That of the stretch: ``incomplete`` if the response was cut; held text is reasoning then.
         """
         if self._splitter is None:
             return []
@@ -139,17 +142,6 @@ class InlineThought:
 
     def _fresh(self, *, inside: bool = False) -> ThinkTagSplitter:
         return ThinkTagSplitter(start_in_reasoning=inside, tags=self._tags, anywhere=self._anywhere)
-
-    def _mark(self, splitter: ThinkTagSplitter, thought: bool) -> list[Delta]:
-        pieces: list[Piece] = []
-        deltas: list[Delta] = []
-        if thought:
-            deltas = self._settle(thought=True)
-            pieces = splitter.begin_reasoning()
-        elif self._marked:
-            pieces = splitter.end_reasoning()
-        self._marked = thought
-        return [*deltas, *self._route(pieces)]
 
     # -- pieces
 

@@ -53,7 +53,6 @@ __all__ = [
 ]
 
 _LONG: Final = 2**63
-"""Integers are smaller; JSON has no limit, but Python does not write every integer."""
 
 
 def plain(payload: Any) -> Any:
@@ -175,11 +174,10 @@ def as_text(value: Any) -> str:
 # -- objects as Structs
 
 Whole: TypeAlias = Annotated[int, Meta(ge=-_LONG, le=_LONG - 1)]
-"""A whole number that can be written as text; Python does not write every integer."""
+"""A whole number that can be written as text: JSON has no limit, but Python does not write every integer."""
 
 UNLIKE: Final = (MsgspecDecodeError, ValueError, RecursionError)
 """What reading a payload as a Struct may raise."""
-
 
 BLANK: Final[Any] = Literal[""] | None
 NO_ITEMS: Final[Any] = Annotated[list[Any], Meta(max_length=0)] | None
@@ -335,11 +333,7 @@ def like(last: Any) -> Callable[[str], Delta]:
     return lambda text: ReasoningDelta(text, key=key, channel=channel, index=index)
 
 
-def _ignored(decoder: Any, event: Any, raw: JSONObject) -> list[Delta]:
-    return []
-
-
-_OTHER: Final = (Members, _ignored)
+_OTHER: Final[tuple[type[Members], Handler]] = (Members, lambda decoder, event, raw: [])
 
 
 def read(source: JSONObject, struct: Any, path: str = "") -> Any:
@@ -365,13 +359,9 @@ def read(source: JSONObject, struct: Any, path: str = "") -> Any:
 
 
 def fault_of(message: str, path: str = "") -> DecodeError:
-    """Return the error for a member of another type.
-
-    Args:
-        message: That of msgspec, which names types and places, but no values.
-        path: The path of what was read.
-    """
-    expected, got, place = (_first(pattern, message) for pattern in _PATTERNS)
+    """Return the error for a member of another type, by msgspec's message, which has no values."""
+    found = [pattern.search(message) for pattern in _PATTERNS]
+    expected, got, place = (one[1] if one else "" for one in found)
     types = [name for name in expected.split(" | ") if name != "null"]
     return rejected(
         " or ".join(_EXPECTED.get(name, name) for name in types) or "something else",
@@ -388,11 +378,6 @@ def rejected(expected: str, found: str, path: str) -> DecodeError:
         hint="Check that the API ID matches the endpoint; everything before this payload was delivered.",
         path=path,
     )
-
-
-def _first(pattern: re.Pattern[str], message: str) -> str:
-    found = pattern.search(message)
-    return found[1] if found else ""
 
 
 _PATTERNS: Final = tuple(map(re.compile, (r"Expected `([^`]*)`", r"got `([^`]*)`", r"`\$([^`]*)`")))
@@ -413,10 +398,9 @@ _GOT: Final = {"array": "list", "object": "dict", "null": "NoneType"}
 _SPELLINGS: Final = ("thinking", "text", "reasoning", "content")
 """The members in which gateways put the text of a block of reasoning."""
 
-_PROSE_TYPES: Final = frozenset(
-    {"", "text", "thinking", "reasoning", "reasoning_text", "reasoning.text", "summary_text"}
+_PROSE_TYPES: Final = (
+    *(None, "", "text", "thinking", "reasoning", "reasoning_text", "reasoning.text", "summary_text"),
 )
-_DEEPEST_PROSE: Final = 4
 
 
 def spelled(source: JSONObject) -> str | None:
@@ -430,7 +414,7 @@ def spelled(source: JSONObject) -> str | None:
     return next((name for name in present if source[name]), next(iter(present), None))
 
 
-def prose(value: Any, depth: int = _DEEPEST_PROSE) -> str | None:
+def prose(value: Any, depth: int = 4) -> str | None:
     """Read reasoning from a member that no standard defines.
 
     Returns:
@@ -442,18 +426,13 @@ def prose(value: Any, depth: int = _DEEPEST_PROSE) -> str | None:
     """
     if isinstance(value, str) or value is None:
         return value or ""
-    if isinstance(value, dict) and depth and _is_prose(value):
+    if isinstance(value, dict) and depth and value.get("type") in _PROSE_TYPES:
         name = spelled(value)
         return None if name is None else prose(value[name], depth - 1)
     if not isinstance(value, list) or not depth:
         return None
     texts = [prose(item, depth - 1) for item in value]
     return None if None in texts else "".join(filter(None, texts))
-
-
-def _is_prose(block: JSONObject) -> bool:
-    kind = block.get("type")
-    return kind is None or (isinstance(kind, str) and kind in _PROSE_TYPES)
 
 
 # -- tool calls of the common form: an ID, and a function with its name and arguments
@@ -511,33 +490,26 @@ _FORGOTTEN: Final = "turn_boundary"
 
 def anthropic_transformations(entries: Any) -> Transformations:
     """Read entries that name places in the request."""
-    return _transformations(entries, _dropped)
+    return tuple(
+        InputTransformation(path, _word(entry, "reason"), _DROPPED[kind])
+        for entry in _objects(entries)
+        if (path := _word(entry, "path")) and (kind := _word(entry, "type")) in _DROPPED
+    )
 
 
 def openai_transformations(entries: Any) -> Transformations:
     """Read entries that name reasoning items by their ID."""
-    return _transformations(entries, _removed)
+    return tuple(
+        InputTransformation(name, reason)
+        for entry in _objects(entries)
+        if (_word(entry, "type"), _word(entry, "action")) == ("reasoning", "removed")
+        and (name := _word(entry, "id"))
+        and (reason := _word(entry, "reason")) != _FORGOTTEN
+    )
 
 
-def _transformations(
-    entries: Any, read: Callable[[JSONObject], InputTransformation | None]
-) -> Transformations:
-    given = entries if isinstance(entries, list) else []
-    found = (read(entry) for entry in given if isinstance(entry, dict))
-    return tuple(entry for entry in found if entry is not None)
-
-
-def _dropped(entry: JSONObject) -> InputTransformation | None:
-    kind, path = _word(entry, "type"), _word(entry, "path")
-    if not path or kind not in _DROPPED:
-        return None
-    return InputTransformation(path, _word(entry, "reason"), _DROPPED[kind])
-
-
-def _removed(entry: JSONObject) -> InputTransformation | None:
-    name, reason = _word(entry, "id"), _word(entry, "reason")
-    removed = _word(entry, "action") == "removed" and _word(entry, "type") == "reasoning"
-    return InputTransformation(name, reason) if name and removed and reason != _FORGOTTEN else None
+def _objects(entries: Any) -> list[JSONObject]:
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def _word(entry: JSONObject, name: str) -> str:

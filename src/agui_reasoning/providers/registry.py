@@ -11,7 +11,7 @@ from typing import Final, get_args
 from agui_reasoning.errors import ConfigurationError, did_you_mean
 from agui_reasoning.parts import Origin, given_origin
 from agui_reasoning.providers._apis import APIS
-from agui_reasoning.providers.api import Framing, HTTPEndpoint, ProviderAPI
+from agui_reasoning.providers.api import Framing, ProviderAPI
 
 __all__ = [
     "API_IDS",
@@ -32,7 +32,6 @@ __all__ = [
 API_IDS: Final[tuple[str, ...]] = tuple(sorted(APIS))
 """All API IDs, sorted."""
 
-
 _OWN: Final[dict[str, ProviderAPI]] = {}
 """The formats of the application, by ID."""
 
@@ -44,8 +43,7 @@ def api_id(api: str | ProviderAPI) -> str:
         api: An ID, or a format of the application.
 
     Raises:
-        ConfigurationError: It is neither, or the format takes the ID of another one, or lacks a member
-            (``bad_api``).
+        ConfigurationError: It is neither, or the format lacks a member or has another's ID (``bad_api``).
     """
     if isinstance(api, str):
         return api
@@ -69,16 +67,11 @@ def _check(api: ProviderAPI) -> None:
         raise _bad(f"The encoder of {api.id!r} is {type(api.encoder).__name__}, and cannot be called")
     if isinstance(api.conversation_fields, str):
         raise _bad(f"The conversation fields of {api.id!r} are a string, not a set of names")
-    if api.http is not None:
-        _check_http(api.id, api.http)
-
-
-def _check_http(name: str, http: HTTPEndpoint) -> None:
-    framings = get_args(Framing)
-    if not http.path.startswith("/"):
-        raise _bad(f"The HTTP path of {name!r} is {http.path!r}, which does not start with a slash")
-    if http.framing not in framings:
-        raise _bad(f"The HTTP framing of {name!r} is {http.framing!r}, not one of {', '.join(framings)}")
+    http, framings = api.http, get_args(Framing)
+    if http is not None and not http.path.startswith("/"):
+        raise _bad(f"The HTTP path of {api.id!r} is {http.path!r}, which does not start with a slash")
+    if http is not None and http.framing not in framings:
+        raise _bad(f"The HTTP framing of {api.id!r} is {http.framing!r}, not one of {', '.join(framings)}")
 
 
 def provider_api(api: str | ProviderAPI) -> ProviderAPI:
@@ -97,7 +90,11 @@ def provider_api(api: str | ProviderAPI) -> ProviderAPI:
     name = api_id(api)
     found = find_api(name)
     if found is None:
-        raise _unknown(name)
+        raise ConfigurationError(
+            f"Unknown API {name!r}.",
+            code="unknown_api",
+            hint=f"{did_you_mean(name, [*API_IDS, *_OWN])}Use one of: {', '.join(API_IDS)}.",
+        )
     return found
 
 
@@ -111,8 +108,7 @@ def named_origin(
     """Return the origin that a caller names, for an API that may be a format of the application.
 
     Raises:
-        ConfigurationError: The format is invalid (``bad_api``), or there is an origin beside its fields
-            (``wrong_option``).
+        ConfigurationError: The format is invalid (``bad_api``), or ``origin`` not alone (``wrong_option``).
     """
     return given_origin(origin, api=None if api is None else api_id(api), provider=provider, model=model)
 
@@ -182,12 +178,4 @@ def _bad(what: str) -> ConfigurationError:
         f"{what}.",
         code="bad_api",
         hint="Pass an API ID, or ProviderAPI(id=…, decoder=…, encoder=…) with an ID of your own.",
-    )
-
-
-def _unknown(api: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"Unknown API {api!r}.",
-        code="unknown_api",
-        hint=f"{did_you_mean(str(api), [*API_IDS, *_OWN])}Use one of: {', '.join(API_IDS)}.",
     )

@@ -31,7 +31,6 @@ _QUOTED: Final = frozenset({"annotations", "citations", "citation", "sources"})
 """The fields whose addresses only say where something is from."""
 
 _END_OF_AUTHORITY: Final = re.compile(r"[/?#]")
-_REFERENCE: Final = "item_reference"
 _FILES_API: Final = ("generativelanguage", "aiplatform")
 """In the first label of a host of Google's: what it reads with the application's key."""
 
@@ -49,7 +48,7 @@ def stored_objects(value: Any, json_fields: Set[str] = frozenset(), *, quoted: b
             yield from stored_objects(one, json_fields, quoted=quoted)
     if not isinstance(value, dict):
         return
-    if value.get("type") == _REFERENCE:
+    if value.get("type") == "item_reference":
         yield _name(value.get("id"))
     for field, inner in value.items():
         if field in json_fields:
@@ -67,9 +66,8 @@ def stored_objects(value: Any, json_fields: Set[str] = frozenset(), *, quoted: b
 def objects_of(turns: Iterable[Turn]) -> frozenset[str]:
     """Return the names of stored objects in the blocks of responses."""
     parts = [part for turn in turns for part in turn.parts]
-    return frozenset(
-        stored_objects([getattr(part, name, None) for part in parts for name in ("payload", "native", "ext")])
-    )
+    blocks = [getattr(part, name, None) for part in parts for name in ("payload", "native", "ext")]
+    return frozenset(stored_objects(blocks))
 
 
 def _name(value: Any) -> str:

@@ -186,7 +186,7 @@ class ThinkTagSplitter:
         pieces: list[Piece] = []
         position = 0
         while position < len(text):
-            position = self._step(text, position, pieces)
+            position = _READERS[self._state](self, text, position, pieces)
         return pieces
 
     def passes(self, text: str) -> bool:
@@ -261,22 +261,6 @@ class ThinkTagSplitter:
         text, self._partial = self._partial, ""
         self._emit(_KIND_AT_END[self._state], text, pieces)
 
-    def _step(self, text: str, position: int, pieces: list[Piece]) -> int:
-        """Read one stretch of ``text`` from ``position``; return the start of the next."""
-        match self._state:
-            case _State.LEADING | _State.PREFILLED:
-                return self._read_leading(text, position, pieces)
-            case _State.OPENED:
-                return self._read_delimiter_space("open", text, position, pieces)
-            case _State.REASONING:
-                return self._read_reasoning(text, position, pieces)
-            case _State.ENDED:
-                return self._read_ended(text, position)
-            case _State.CLOSED:
-                return self._read_closed(text, position, pieces)
-            case _:
-                return self._read_text(text, position, pieces)
-
     def _read_leading(self, text: str, position: int, pieces: list[Piece]) -> int:
         position = self._hold(_BLANK_RUN, text, position)
         found = self._grammar.opening.whole.match(text, position)
@@ -287,14 +271,10 @@ class ThinkTagSplitter:
             return len(text)
         self._state = _UNTAGGED[self._state]
         if self._state is _State.REASONING:
-            self._release_leading_space(pieces)
+            held = "".join(self._pending)
+            self._pending.clear()
+            self._hold_trailing_space(held, pieces)
         return position
-
-    def _release_leading_space(self, pieces: list[Piece]) -> None:
-        """Emit the space before reasoning, except trailing space that may belong to a closing tag."""
-        held = "".join(self._pending)
-        self._pending.clear()
-        self._hold_trailing_space(held, pieces)
 
     def _open(self, found: re.Match[str]) -> int:
         self._pending.append(found[0])
@@ -303,12 +283,10 @@ class ThinkTagSplitter:
         self._state = _State.OPENED
         return found.end()
 
-    def _read_delimiter_space(
-        self, kind: Literal["open", "close"], text: str, position: int, pieces: list[Piece]
-    ) -> int:
+    def _read_delimiter_space(self, text: str, position: int, pieces: list[Piece]) -> int:
         position = self._hold(_SPACE_RUN, text, position)
         if position < len(text):
-            self._emit(kind, "", pieces)
+            self._emit(_KIND_AT_END[self._state], "", pieces)
             self._state = _AFTER_DELIMITER[self._state]
         return position
 
@@ -327,7 +305,7 @@ class ThinkTagSplitter:
         self._state = _State.CLOSED
         return found.end()
 
-    def _read_ended(self, text: str, position: int) -> int:
+    def _read_ended(self, text: str, position: int, pieces: list[Piece]) -> int:
         position = self._hold(_BLANK_RUN, text, position)
         found = self._closing.whole.match(text, position)
         if found is not None:
@@ -350,7 +328,7 @@ class ThinkTagSplitter:
             if self._resuming.may_begin(text, position):
                 self._partial = text[position:]
                 return len(text)
-        return self._read_delimiter_space("close", text, position, pieces)
+        return self._read_delimiter_space(text, position, pieces)
 
     def _read_text(self, text: str, position: int, pieces: list[Piece]) -> int:
         opening = self._anywhere
@@ -388,6 +366,17 @@ class ThinkTagSplitter:
         self._pending.clear()
         if held:
             pieces.append(Piece(kind, held))
+
+
+_READERS: Final[Mapping[_State, abc.Callable[[ThinkTagSplitter, str, int, list[Piece]], int]]] = {
+    **dict.fromkeys((_State.LEADING, _State.PREFILLED), ThinkTagSplitter._read_leading),
+    _State.OPENED: ThinkTagSplitter._read_delimiter_space,
+    _State.REASONING: ThinkTagSplitter._read_reasoning,
+    _State.ENDED: ThinkTagSplitter._read_ended,
+    _State.CLOSED: ThinkTagSplitter._read_closed,
+    _State.TEXT: ThinkTagSplitter._read_text,
+}
+"""What reads one stretch of text from a position, and returns the start of the next."""
 
 
 # -- tags as patterns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from agui_reasoning.providers.api import (
@@ -126,7 +127,6 @@ _ITEMS = {
     "program_output": Fields(f"{_ITEM} call_id", content="result"),
     "tool_search_output": Fields(f"{_ITEM} call_id execution", content="tools"),
 }
-_OF_XAI = Fields(f"{_ITEM} call_id", content="action arguments code input name output outputs results")
 _ITEMS_OF_SERVERS = {
     "web_search_call": Fields(f"{_ITEM} results", content="action"),
     "file_search_call": Fields(_ITEM, content="queries results"),
@@ -140,7 +140,7 @@ _ITEMS_OF_SERVERS = {
     "shell_call_output": Fields(f"{_ITEM} call_id caller max_output_length", content="output"),
     **dict.fromkeys(
         ("custom_tool_call", "x_search_call", "code_execution_call", "view_image_call", "view_x_video_call"),
-        _OF_XAI,
+        Fields(f"{_ITEM} call_id", content="action arguments code input name output outputs results"),
     ),
 }
 """What the vendors' servers return of their own tools. Items with a container name a stored object."""
@@ -368,20 +368,16 @@ XAI_GRPC: Final = ProviderAPI(
     instead="Use `XAIUpstream`, which asks through xai-sdk.",
 )
 
-LITELLM: Final = ProviderAPI(
+LITELLM: Final = replace(
+    OPENAI_CHAT,
     id="litellm",
     title="LiteLLM",
-    vendor=None,
     decoder=f"{_HERE}.openai_chat.response:LiteLLMDecoder",
     encoder=f"{_HERE}.openai_chat.encode:encode_litellm",
     example=("anthropic", "anthropic/claude-sonnet-4-6"),
-    signs=OPENAI_CHAT.signs,
-    conversation_fields=frozenset({"messages"}),
-    echo_fields=OPENAI_CHAT.echo_fields,
-    native_kinds=("openrouter.",),
-    plain=OPENAI_CHAT.plain,
-    json_fields=frozenset({"arguments", "input"}),
-    redacted_kinds=frozenset({"openrouter.encrypted"}),
+    hosts_models=False,
+    http=None,
+    http_of={},
     instead="It is a Python SDK without an endpoint. Serve LiteLLM's proxy: provider litellm, with the API "
     "openai-chat, openai-responses or anthropic-messages.",
 )

@@ -38,7 +38,6 @@ from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import (
     NativePart,
     Opaque,
-    Part,
     ReasoningPart,
     Status,
     TextPart,
@@ -47,10 +46,10 @@ from agui_reasoning.parts import (
 )
 from agui_reasoning.providers.alternating import (
     BlockStyle,
-    PartWriter,
     Writing,
     alternate,
     blocks_of,
+    part_writers,
     server_pairs,
     written_units,
 )
@@ -100,7 +99,6 @@ TAGS: Final = {"<thinking>": "</thinking>"}
 """The tags of Nova 1's reasoning. Other tags belong to the answer: Kimi imitates those of clients."""
 
 _UNKNOWN: Final = "SDK_UNKNOWN_MEMBER"
-_EXCEPTION: Final = "Exception"
 
 
 class _ConverseUsage(Members, rename="camel"):
@@ -226,16 +224,13 @@ class BedrockConverseDecoder(Decoder):
         deltas = self._begun()
         for name, value in (event.start or {}).items():
             if isinstance(value, dict):
-                read = _STARTS.get(name, BedrockConverseDecoder._other)
-                deltas += self._note(read(self, index, name, value))
+                read = self._call if name == "toolUse" else self._other
+                deltas += self._note(read(index, name, value))
         return deltas
 
     def _block_delta(self, event: _ConverseEvent, raw: JSONObject) -> list[Delta]:
-        index, deltas, delta = (
-            required_index(event.content_block_index, "/contentBlockIndex"),
-            self._begun(),
-            event.delta or {},
-        )
+        index = required_index(event.content_block_index, "/contentBlockIndex")
+        deltas, delta = self._begun(), event.delta or {}
         for name, value in delta.items():
             read = _DELTAS.get(name, BedrockConverseDecoder._grow_other)
             deltas += self._note(read(self, index, name, value))
@@ -289,17 +284,13 @@ class BedrockConverseDecoder(Decoder):
         """Raise what a payload says that is an exception, or an error of a gateway."""
         if is_error(raw):
             raise self._refused("", raw)
-        if exception := next((name for name in raw if name.endswith(_EXCEPTION)), None):
+        if exception := next((name for name in raw if name.endswith("Exception")), None):
             raise self._refused(exception, raw[exception])
 
     def _refused(self, name: str, payload: Any) -> ProviderError:
         """Build the error for an exception event, or for an error in place of an event."""
-        held = self._stop_all("incomplete")
-        self._running = False
         type_field = {"type": name} if name else {}
-        error = self._refusal({**(payload if isinstance(payload, dict) else {}), **type_field})
-        error.deltas = (*held, *error.deltas)
-        return error
+        return self._refusal({**(payload if isinstance(payload, dict) else {}), **type_field})
 
     # -- blocks
 
@@ -356,9 +347,8 @@ class BedrockConverseDecoder(Decoder):
 
     def _whole_reasoning(self, index: int, name: str, value: Any) -> list[Delta]:
         block = _object(value, "/reasoningContent")
-        return self._reasoning(
-            index, name, {**obj(block, "reasoningText"), **other_fields(block, "reasoningText")}
-        )
+        piece = {**obj(block, "reasoningText"), **other_fields(block, "reasoningText")}
+        return self._reasoning(index, name, piece)
 
     def _call(self, index: int, name: str, start: Any) -> list[Delta]:
         start = _object(start, "/toolUse")
@@ -366,9 +356,8 @@ class BedrockConverseDecoder(Decoder):
         server = start.get("type") == SERVER_CALL
         ext = other_fields(start, "toolUseId", "name", "input", "type") or None
         arguments = compact_json(start["input"]) if "input" in start else ""
-        return [
-            ToolCallDelta(block.key, string(start, "name", "/toolUse"), arguments, server=server, ext=ext)
-        ]
+        tool = string(start, "name", "/toolUse")
+        return [ToolCallDelta(block.key, tool, arguments, server=server, ext=ext)]
 
     def _grow_call(self, index: int, name: str, value: Any) -> list[Delta]:
         arguments = string(_object(value, "/delta/toolUse"), "input", "/delta/toolUse")
@@ -463,8 +452,6 @@ _WRAPPED: Final[dict[str, _Handler]] = {
     "metadata": BedrockConverseDecoder._metadata,
 }
 """What reads an event under its name."""
-
-_STARTS: Final[dict[str, _Reader]] = {"toolUse": BedrockConverseDecoder._call}
 
 _DELTAS: Final[dict[str, _Reader]] = {
     "text": BedrockConverseDecoder._text,
@@ -586,12 +573,11 @@ def _joined(written: list[tuple[EchoUnit, JSONObject]]) -> list[JSONObject]:
     blocks: list[JSONObject] = []
     tagged = False
     for unit, block in written:
-        is_tagged = isinstance(unit.part, ReasoningPart) and "text" in block
         if tagged and "text" in block:
             blocks[-1] = {"text": blocks[-1]["text"] + block["text"]}
         else:
             blocks.append(block)
-        tagged = is_tagged
+        tagged = isinstance(unit.part, ReasoningPart) and "text" in block
     return blocks
 
 
@@ -599,7 +585,10 @@ def _reasoning(part: ReasoningPart, unit: EchoUnit, writing: Writing) -> JSONObj
     if unit.refused:
         return None
     if "content_tags" in writing.options.rule.field:
-        return _tagged(part)
+        tag = (part.ext or {}).get("tag")
+        if not isinstance(tag, Mapping):
+            return None
+        return {"text": f"{tag.get('open', '')}{part.text}{tag.get('close', '')}"}
     block = _redacted(unit)
     if block is not None:
         return {THINKING: {"redactedContent": block}}
@@ -612,13 +601,6 @@ def _reasoning(part: ReasoningPart, unit: EchoUnit, writing: Writing) -> JSONObj
     if not signed and not thought["text"].strip():
         return None
     return {THINKING: {"reasoningText": {**thought, **({"signature": signed[0].value} if signed else {})}}}
-
-
-def _tagged(part: ReasoningPart) -> JSONObject | None:
-    tag = (part.ext or {}).get("tag")
-    if not isinstance(tag, Mapping):
-        return None
-    return {"text": f"{tag.get('open', '')}{part.text}{tag.get('close', '')}"}
 
 
 def _redacted(unit: EchoUnit) -> bytes | None:
@@ -653,13 +635,7 @@ def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | 
     return _with_bytes(payload) if known and part.kind == f"bedrock.{next(iter(payload))}" else None
 
 
-_PARTS: Final[dict[type[Part], PartWriter]] = {
-    ReasoningPart: _reasoning,
-    TextPart: _text,
-    ToolCallPart: _call,
-    ToolResultPart: _server_result,
-    NativePart: _native,
-}
+_PARTS: Final = part_writers(_reasoning, _text, _call, _native, _server_result)
 
 
 def _answers(call: EchoUnit, result: EchoUnit) -> bool:

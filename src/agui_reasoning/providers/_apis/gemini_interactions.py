@@ -1,11 +1,9 @@
 """Gemini Interactions: steps and their deltas.
 
 Every step is a unit whose key is its index; the key of a call is its ID. Signatures arrive whole; empty ones
-are ignored. Steps that the provider runs itself are returned when they stop, because they are sent back
-verbatim.
+are ignored. Steps that the provider runs are returned when they stop, because they go back verbatim.
 
-In a request, the steps of a response keep their order and their signatures; a response of only thoughts is
-left out.
+In a request, the steps of a response keep their order and signatures; one of only thoughts is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from agui_reasoning.deltas import (
     CloseDelta,
@@ -34,7 +32,6 @@ from agui_reasoning.errors import ProviderError
 from agui_reasoning.parts import (
     NativePart,
     Opaque,
-    Part,
     ReasoningPart,
     TextPart,
     ToolCallPart,
@@ -45,10 +42,9 @@ from agui_reasoning.providers._apis.gemini.encode import google_media
 from agui_reasoning.providers.alternating import (
     BlockStyle,
     Key,
-    PartWriter,
     Writing,
     alternate,
-    server_result,
+    part_writers,
     written_units,
 )
 from agui_reasoning.providers.base import Decoder
@@ -141,8 +137,6 @@ class _Step:
     """An open step.
 
     Attributes:
-        type: Its type on the wire.
-        key: The key of its unit.
         start: The step as it was opened; with its deltas, if it is returned when it stops.
         entries: The number of entries in its summary.
         filled: Whether it has content.
@@ -162,11 +156,6 @@ class _Step:
     def text_key(self) -> str:
         """The key of the open stretch of text."""
         return f"{self.key}.{self.runs}"
-
-    @property
-    def last_key(self) -> str:
-        """The key of the unit that a limit would cut."""
-        return self.text_key if self.type == "model_output" else self.key
 
 
 class GeminiInteractionsDecoder(Decoder):
@@ -240,8 +229,9 @@ class GeminiInteractionsDecoder(Decoder):
         deltas = self._count(interaction.usage)
         for step in self._steps.values():
             deltas += _stopped(step)
-        if interaction.status in CUT_STATUSES and self._last is not None:
-            deltas.append(CloseDelta(key=self._last.last_key, status="incomplete"))
+        if interaction.status in CUT_STATUSES and (last := self._last) is not None:
+            cut = last.text_key if last.type == "model_output" else last.key
+            deltas.append(CloseDelta(key=cut, status="incomplete"))
         self._steps, self._last, self._running = {}, None, False
         return [*deltas, FinishDelta(interaction.status or None)]
 
@@ -298,7 +288,8 @@ def _signature(signature: str, key: str, attach: str = "self") -> list[Delta]:
 
 
 def _open_thought(step: _Step, path: str) -> list[Delta]:
-    deltas: list[Delta] = [ReasoningDelta(key=step.key, ext=other_fields(step.start, *_THOUGHT) or None)]
+    ext = other_fields(step.start, "type", "signature", "summary") or None
+    deltas: list[Delta] = [ReasoningDelta(key=step.key, ext=ext)]
     for number, entry in enumerate(array(step.start, "summary", path)):
         deltas += _entry(step, entry, f"{path}/summary/{number}")
     signature = _signature(string(step.start, "signature", path), step.key)
@@ -307,11 +298,8 @@ def _open_thought(step: _Step, path: str) -> list[Delta]:
 
 
 def _open_output(step: _Step, path: str) -> list[Delta]:
-    return [
-        delta
-        for number, content in enumerate(array(step.start, "content", path))
-        for delta in _say(step, content, f"{path}/content/{number}")
-    ]
+    contents = enumerate(array(step.start, "content", path))
+    return [delta for n, one in contents for delta in _say(step, one, f"{path}/content/{n}")]
 
 
 def _open_call(step: _Step, path: str) -> list[Delta]:
@@ -402,10 +390,8 @@ def _stopped(step: _Step) -> list[Delta]:
 
 
 def _stop_thought(step: _Step) -> list[Delta]:
-    close = CloseDelta(key=step.key)
-    if step.filled:
-        return [close]
-    return [ReasoningDelta(key=step.key, ext={"explicit_empty": True}), close]
+    empty = [] if step.filled else [ReasoningDelta(key=step.key, ext={"explicit_empty": True})]
+    return [*empty, CloseDelta(key=step.key)]
 
 
 def _stop_call(step: _Step) -> list[Delta]:
@@ -431,8 +417,6 @@ def _stop_other(step: _Step) -> list[Delta]:
     return [NativeDelta(f"gemini.{kind}", start)]
 
 
-_THOUGHT: Final = ("type", "signature", "summary")
-
 _ADDED: Final = {("model_output", "text"): "text", ("function_call", "arguments_delta"): "arguments"}
 """The member that adds text to a step, by the types of the step and of the delta."""
 _OPENERS: Final[dict[str, Callable[[_Step, str], list[Delta]]]] = {
@@ -440,14 +424,10 @@ _OPENERS: Final[dict[str, Callable[[_Step, str], list[Delta]]]] = {
     "model_output": _open_output,
     "function_call": _open_call,
 }
-_DELTAS: Final[dict[str, Callable[[_Step, JSONObject], list[Delta]]]] = {
-    "thought_summary": _grow_summary,
-    "thought_signature": _grow_signature,
-}
-_GROW: Final[dict[str, Callable[[_Step, JSONObject], list[Delta]]]] = {
-    "model_output": _grow_output,
-    "function_call": _grow_call,
-}
+_Grow: TypeAlias = Callable[[_Step, JSONObject], list[Delta]]
+
+_DELTAS: Final[dict[str, _Grow]] = {"thought_summary": _grow_summary, "thought_signature": _grow_signature}
+_GROW: Final[dict[str, _Grow]] = {"model_output": _grow_output, "function_call": _grow_call}
 """Types of steps that read all of their deltas in the same way."""
 _CLOSERS: Final[dict[str, Callable[[_Step], list[Delta]]]] = {
     "thought": _stop_thought,
@@ -546,14 +526,10 @@ def _output(content: JSONObject) -> JSONObject:
 
 def _call(part: ToolCallPart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
     if part.server:
-        return _server_call(unit, part) if unit.key in writing.pairs else None
+        call = {**leftovers(unit, "phase"), "id": native_id(part), "arguments": as_object(part)}
+        return _signed(unit, call) if unit.key in writing.pairs else None
     call = {"id": unit.call_id, "name": part.name, "arguments": as_object(part)}
     return _signed(unit, {**leftovers(unit, "type", "id", "phase"), "type": "function_call", **call})
-
-
-def _server_call(unit: EchoUnit, part: ToolCallPart) -> JSONObject:
-    call = {"id": native_id(part), "arguments": as_object(part)}
-    return _signed(unit, {**leftovers(unit, "phase"), **call})
 
 
 def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
@@ -563,13 +539,7 @@ def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | 
     return _output(dict(part.payload)) if kind in _CONTENT_TYPES else dict(part.payload)
 
 
-_PARTS: Final[dict[type[Part], PartWriter]] = {
-    ReasoningPart: _thought,
-    TextPart: _text,
-    ToolCallPart: _call,
-    ToolResultPart: server_result,
-    NativePart: _native,
-}
+_PARTS: Final = part_writers(_thought, _text, _call, _native)
 
 
 def _server_pairs(conversation: PreparedConversation) -> set[Key]:

@@ -53,7 +53,6 @@ from agui_reasoning.providers.encoding import (
     EchoReport,
     EchoUnit,
     EncodingOptions,
-    MessageContent,
     PartSpelling,
     PlainMessage,
     PreparedConversation,
@@ -178,10 +177,7 @@ class XAIDecoder(Decoder):
     vendor: ClassVar[str | None] = "xai"
     payload = _XAIChunk
     response = _XAIResponse
-
-    def __init__(self, *, provider: str | None = None, model: str | None = None) -> None:
-        super().__init__(provider=provider, model=model)
-        self._response: _OutputReader | None = None
+    _response: _OutputReader | None = None
 
     def _plain(self, payload: Any) -> Any:
         return wire_json(payload)
@@ -193,7 +189,7 @@ class XAIDecoder(Decoder):
         deltas = response.receive(payload, raw)
         name = _ADDED.get(type(deltas[0])) if deltas else None
         if name is not None:
-            self._continue(response.growth(name), response.added(), raw, deltas)
+            self._continue(*response.growth(name), raw, deltas)
         return deltas
 
     def _begin(self, payload: _XAIResponse, raw: JSONObject) -> list[Delta]:
@@ -240,15 +236,10 @@ class XAIDecoder(Decoder):
         )
 
 
-def _place(output: _XAIOutput) -> int:
-    return output.index or 0
-
-
 def _original(output: _XAIOutput, outputs: Sequence[_XAIOutput], raw: JSONObject) -> JSONObject:
     """Return the message of an output with all of its members."""
     place = next(number for number, one in enumerate(outputs) if one is output)
-    source = raw["outputs"][place]
-    original: JSONObject = source[type(output).__struct_encode_fields__[0]]
+    original: JSONObject = raw["outputs"][place][type(output).__struct_encode_fields__[0]]
     return original
 
 
@@ -302,7 +293,7 @@ class _OutputReader:
         if usage is not None and usage != _NO_USAGE:
             self._usage = usage
         deltas: list[Delta] = []
-        for output in outputs if len(outputs) == 1 else sorted(outputs, key=_place):
+        for output in outputs if len(outputs) == 1 else sorted(outputs, key=lambda one: one.index or 0):
             message = output.message or _NO_MESSAGE
             if message.role == TOOL:
                 self._hold(output, message, _original(output, outputs, raw), deltas)
@@ -319,12 +310,8 @@ class _OutputReader:
                 self._end_output(output, message, deltas)
         return deltas
 
-    def growth(self, name: str) -> Shape:
-        """Return the shape of chunks that only add text to a member of the output."""
-        return _growth(name, self._index)
-
-    def added(self) -> TextOf:
-        """Return what reads such chunks, and keeps their token counts."""
+    def growth(self, name: str) -> tuple[Shape, TextOf]:
+        """Return the shape of chunks that only add text to a member, and what keeps their token counts."""
         model = self._model
 
         def text_of(payload: Any) -> str:
@@ -334,7 +321,7 @@ class _OutputReader:
             self._usage = payload.usage or self._usage
             return text
 
-        return text_of
+        return _growth(name, self._index), text_of
 
     def flush(self) -> list[Delta]:
         """Return what was held back."""
@@ -384,13 +371,9 @@ class _OutputReader:
             self._turn_to(None, deltas)
             self._last = call_id
             server = kind not in ("", CLIENT_CALL)
-            made = ToolCallDelta(
-                call_id,
-                function.name or "",
-                function.arguments or "",
-                server=server,
-                ext={"type": kind} if server else None,
-            )
+            name, arguments = function.name or "", function.arguments or ""
+            ext = {"type": kind} if server else None
+            made = ToolCallDelta(call_id, name, arguments, server=server, ext=ext)
             deltas += [made, CloseDelta(key=call_id)]
 
     def _turn_from(self, index: int, deltas: list[Delta]) -> None:
@@ -434,8 +417,7 @@ class _OutputReader:
                 deltas.append(NativeDelta(TOOL_OUTPUT, message))
             for number, call_id in enumerate(ids):
                 content = message.get("content") or self._failures[call_id]
-                native = None if number else message
-                deltas.append(ToolResultDelta(call_id, content, native=native))
+                deltas.append(ToolResultDelta(call_id, content, native=None if number else message))
 
 
 # -- xai-sdk
@@ -469,9 +451,6 @@ def wire_json(payload: Any) -> Any:
 
 # -- requests
 
-ASSISTANT = "ROLE_ASSISTANT"
-COMPLETED = "TOOL_CALL_STATUS_COMPLETED"
-
 
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``messages`` for ``client.chat.create`` of xai-sdk, and ``tools`` if there are any."""
@@ -500,14 +479,7 @@ def _text(text: str) -> JSONObject:
 
 @dataclass(slots=True)
 class _XAIDraft:
-    """A message of the model under construction.
-
-    Attributes:
-        thought: The unit of its reasoning.
-        fields: Its reasoning.
-        content: Its text.
-        calls: Its calls.
-    """
+    """A message of the model under construction; ``fields`` has the reasoning of the unit ``thought``."""
 
     thought: EchoUnit | None = None
     fields: JSONObject = field(default_factory=dict)
@@ -519,17 +491,12 @@ class _XAIDraft:
         """Whether it contains more than reasoning."""
         return bool(self.content or self.calls)
 
-    def write(self) -> JSONObject:
-        calls = {"tool_calls": self.calls} if self.calls else {}
-        return _message(ASSISTANT, self.content, **self.fields, **calls)
-
 
 @dataclass(slots=True)
 class _OutputWriter:
     """The messages of one response.
 
     Attributes:
-        options: How to write the request.
         server: The calls of the provider's own tools so far, by ID.
         written: The finished messages, each with its draft.
     """
@@ -543,13 +510,12 @@ class _OutputWriter:
         """Finish the current message."""
         draft, self.draft = self.draft, _XAIDraft()
         if draft.thought is not None or draft.speaks:
-            self.written.append((draft.write(), draft))
+            calls = {"tool_calls": draft.calls} if draft.calls else {}
+            self.written.append((_message("ROLE_ASSISTANT", draft.content, **draft.fields, **calls), draft))
 
     def think(self, part: ReasoningPart, unit: EchoUnit) -> None:
-        found = {
-            "reasoning_content": part.text,
-            "encrypted_content": "".join(value.value for value in values(unit, ENCRYPTED)),
-        }
+        encrypted = "".join(value.value for value in values(unit, ENCRYPTED))
+        found = {"reasoning_content": part.text, "encrypted_content": encrypted}
         fields = {name: value for name, value in found.items() if value}
         if unit.refused or not fields:
             return
@@ -566,12 +532,9 @@ class _OutputWriter:
         if unit.incomplete or (part.server and not unit.same_format):
             return
         kind = leftovers(unit).get("type") if part.server else CLIENT_CALL
-        call = {
-            "id": part.id if part.server else unit.call_id,
-            "type": kind,
-            "status": COMPLETED,
-            "function": {"name": part.name, "arguments": as_json(part)},
-        }
+        call_id = part.id if part.server else unit.call_id
+        function = {"name": part.name, "arguments": as_json(part)}
+        call = {"id": call_id, "type": kind, "status": "TOOL_CALL_STATUS_COMPLETED", "function": function}
         if part.server:
             if not isinstance(kind, str) or not kind.startswith("TOOL_CALL_TYPE_"):
                 return
@@ -582,21 +545,19 @@ class _OutputWriter:
         """Write the result of a server call that this API sent, with the calls as written in this request."""
         call = self.server.get(part.tool_call_id)
         if call is not None and unit.same_format and _is_output(part.native):
-            listed = part.native.get("tool_calls")
-            ids = (
-                [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-            )
+            given = part.native.get("tool_calls")
+            listed = given if isinstance(given, list) else []
+            ids = [one.get("id") for one in listed if isinstance(one, dict)]
             calls = [self.server[name] for name in ids if isinstance(name, str) and name in self.server]
-            self.close()
             self._append(part.native, tool_calls=calls or [call], tool_call_id=part.tool_call_id)
 
     def keep(self, part: NativePart, unit: EchoUnit) -> None:
         if unit.same_format and part.kind == TOOL_OUTPUT and _is_output(part.payload):
-            self.close()
             self._append(part.payload)
             self.options.report.echo(unit)
 
     def _append(self, output: JSONObject, **fields: Any) -> None:
+        self.close()
         content, encrypted = (output.get(name) for name in ("content", "encrypted_content"))
         opaque = {"encrypted_content": encrypted} if isinstance(encrypted, str) and encrypted else {}
         texts = [_text(content)] if isinstance(content, str) else []
@@ -645,15 +606,10 @@ def _result(answer: CallAnswer, report: EchoReport) -> JSONObject:
 
 
 def _plain_message(message: PlainMessage, report: EchoReport) -> JSONObject:
-    if isinstance(message, UserMessage):
-        return _message("ROLE_USER", _user(message.content, report))
-    return _message("ROLE_SYSTEM", [_text(message.content)])
-
-
-def _user(content: MessageContent, report: EchoReport) -> list[JSONObject]:
+    role, content = "ROLE_USER" if isinstance(message, UserMessage) else "ROLE_SYSTEM", message.content
     if isinstance(content, str):
-        return [_text(content)]
-    return spelled(content, _CONTENT, report) or [_text(UNREADABLE)]
+        return _message(role, [_text(content)])
+    return _message(role, spelled(content, _CONTENT, report) or [_text(UNREADABLE)])
 
 
 def _image(part: Any) -> JSONObject | None:

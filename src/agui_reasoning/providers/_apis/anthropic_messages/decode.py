@@ -52,10 +52,10 @@ from agui_reasoning.providers.payload import (
 SIGNATURE = "anthropic.signature"
 REDACTED = "anthropic.redacted_thinking"
 CUT_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
-REFUSAL = "refusal"
 CLIENT_CALL = "tool_use"
 FALLBACK = "fallback"
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
+_CALLS = frozenset({CLIENT_CALL, *SERVER_CALLS})
 
 
 class _AnthropicDetails(Members):
@@ -133,8 +133,6 @@ class _AnthropicBlock:
     """The state of an open block.
 
     Attributes:
-        type: The type of the block.
-        key: The key of its unit.
         start: The block in its start event; if its type is unknown, with later deltas.
         filled: Whether it has content.
         citations: The citations so far.
@@ -191,7 +189,8 @@ class AnthropicMessagesDecoder(Decoder):
         blocks = response.content or []
         deltas = self._message_start(_AnthropicEvent(message=response), raw)
         for block in blocks:
-            self._note_model(block)  # the report is that of the model that finished
+            # The report is that of the model that finished.
+            self._server_model = _heir(block) or self._server_model
         for index, block in enumerate(blocks):
             deltas += self._open(index, block, "/content")
             deltas += self._block_stop(_AnthropicEvent(index=index), raw)
@@ -215,25 +214,22 @@ class AnthropicMessagesDecoder(Decoder):
 
     def _open(self, index: int, start: JSONObject, path: str) -> list[Delta]:
         kind = string(start, "type", path)
-        key = string(start, "id", path) if kind in (CLIENT_CALL, *SERVER_CALLS) else str(index)
-        self._note_model(start)
+        key = string(start, "id", path) if kind in _CALLS else str(index)
+        self._server_model = _heir(start) or self._server_model
         block = _AnthropicBlock(kind, key, start)
         deltas = _BLOCKS.get(kind, _open_other)(block, path)
         self._blocks[index] = self._last = block
         if kind == CLIENT_CALL:
             self._calls.append(key)
         elif kind == FALLBACK:
-            deltas += self._fall_back()
+            # Nobody answers the calls of a model that declined, and they must not run.
+            deltas += [CloseDelta(key=called, status="incomplete") for called in self._calls]
+            self._calls = []
         if self._begun:
             return self._report() + deltas
         # Without the start of the message, its parts would have no origin, and would not be sent back.
         self._begun = True
         return [ResponseStart(self._origin_of(self.model)), *deltas]
-
-    def _fall_back(self) -> list[Delta]:
-        """Cut the calls of a model that declined: nobody answers them, and they must not run."""
-        cut, self._calls = self._calls, []
-        return [CloseDelta(key=key, status="incomplete") for key in cut]
 
     def _block_delta(self, event: _AnthropicEvent, raw: JSONObject) -> list[Delta]:
         index, delta = required_index(event.index), event.delta or _NO_DELTA
@@ -242,8 +238,7 @@ class AnthropicMessagesDecoder(Decoder):
             implied = self._imply(index, delta.type)
             if (block := self._blocks.get(index)) is None:
                 return []
-        # The type of a block is more reliable than that of its deltas: some gateways label all deltas
-        # as text.
+        # The type of a block is more reliable than that of its deltas, which some gateways all label text.
         grow = _DELTAS.get(delta.type, _grow_other) if block.type in _BLOCKS else _grow_other
         deltas = _FIRM.get(block.type, grow)(block, delta, raw)
         name = _ADDED.get((block.type, delta.type))
@@ -286,10 +281,6 @@ class AnthropicMessagesDecoder(Decoder):
         self._running = self._begun = False
         return [self._finish()]
 
-    def _note_model(self, block: Any) -> None:
-        """Note the model that goes on after another one declined."""
-        self._server_model = _heir(block) or self._server_model
-
     def _report(self) -> list[Delta]:
         """Return the report on the request, once it is known which model it is about."""
         entries, self._transformations = self._transformations, ()
@@ -297,7 +288,7 @@ class AnthropicMessagesDecoder(Decoder):
 
     def _finish(self) -> FinishDelta:
         details, reason = self._stop_details or None, self._stop_reason
-        return FinishDelta(reason, details=details, refused=reason == REFUSAL)
+        return FinishDelta(reason, details=details, refused=reason == "refusal")
 
     def _untyped(self, event: _AnthropicEvent, raw: JSONObject) -> list[Delta]:
         """Refuse an error without a type, as gateways send it; other payloads without one are ignored."""
@@ -314,9 +305,8 @@ class AnthropicMessagesDecoder(Decoder):
 
     def _count(self, usage: _AnthropicUsage | None) -> list[Delta]:
         """Later counts replace earlier ones."""
-        newer = {
-            name: value for name, value in asdict(usage or _AnthropicUsage()).items() if value is not None
-        }
+        counts = asdict(usage or _AnthropicUsage())
+        newer = {name: value for name, value in counts.items() if value is not None}
         if not newer:
             return []
         self._usage = replace(self._usage, **newer)
@@ -343,11 +333,8 @@ class AnthropicMessagesDecoder(Decoder):
 def _open_thinking(block: _AnthropicBlock, path: str) -> list[Delta]:
     text, signature = string(block.start, "thinking", path), string(block.start, "signature", path)
     block.filled = bool(text or signature)
-    deltas: list[Delta] = [
-        ReasoningDelta(
-            text, key=block.key, ext=other_fields(block.start, "type", "thinking", "signature") or None
-        )
-    ]
+    ext = other_fields(block.start, "type", "thinking", "signature") or None
+    deltas: list[Delta] = [ReasoningDelta(text, key=block.key, ext=ext)]
     if signature:
         deltas.append(OpaqueDelta(Opaque(SIGNATURE, signature), key=block.key))
     return deltas
@@ -444,28 +431,23 @@ def _grow_other(block: _AnthropicBlock, delta: _AnthropicDelta, raw: JSONObject)
 
 
 def _stop(block: _AnthropicBlock) -> list[Delta]:
-    if block.type not in _BLOCKS and not isinstance(block.start.get("tool_use_id"), str):
-        return [NativeDelta(f"anthropic.{block.type}", block.start)]
-    return [CloseDelta(key=block.key)]
+    known = block.type in _BLOCKS or isinstance(block.start.get("tool_use_id"), str)
+    if known and block.type != FALLBACK:
+        return [CloseDelta(key=block.key)]
+    # A stream began with the name of the model that was asked for.
+    return [NativeDelta(f"anthropic.{block.type}", block.start, model=_heir(block.start))]
 
 
-def _stop_fallback(block: _AnthropicBlock) -> list[Delta]:
-    """Name the model that goes on: a stream began with that of the model that was asked for."""
-    return [NativeDelta(f"anthropic.{FALLBACK}", block.start, model=_heir(block.start))]
-
-
-def _heir(block: Any) -> str | None:
+def _heir(block: JSONObject) -> str | None:
     """Return the model that goes on after a block; ``None`` if it is no fallback, or names none."""
-    heir = block.get("to") if isinstance(block, dict) and block.get("type") == FALLBACK else None
+    heir = block.get("to") if block.get("type") == FALLBACK else None
     model = heir.get("model") if isinstance(heir, dict) else None
     return model if isinstance(model, str) and model else None
 
 
 def _stop_thinking(block: _AnthropicBlock) -> list[Delta]:
-    close = CloseDelta(key=block.key)
-    if block.filled:
-        return [close]
-    return [ReasoningDelta(key=block.key, ext={"explicit_empty": True}), close]
+    empty = [] if block.filled else [ReasoningDelta(key=block.key, ext={"explicit_empty": True})]
+    return [*empty, CloseDelta(key=block.key)]
 
 
 def _stop_call(block: _AnthropicBlock) -> list[Delta]:
@@ -481,8 +463,7 @@ _BLOCKS: dict[str, Callable[[_AnthropicBlock, str], list[Delta]]] = {
         OpaqueDelta(Opaque(REDACTED, string(block.start, "data", path)), key=block.key)
     ],
     "text": _open_text,
-    CLIENT_CALL: _open_call,
-    **dict.fromkeys(SERVER_CALLS, _open_call),
+    **dict.fromkeys(_CALLS, _open_call),
 }
 
 _DELTAS: dict[str | None, _Grow] = {
@@ -496,7 +477,7 @@ _DELTAS: dict[str | None, _Grow] = {
 _ADDED: dict[tuple[str, str | None], str] = {
     ("thinking", "thinking_delta"): "thinking",
     ("text", "text_delta"): "text",
-    **{(kind, "input_json_delta"): "partial_json" for kind in (CLIENT_CALL, *SERVER_CALLS)},
+    **{(kind, "input_json_delta"): "partial_json" for kind in _CALLS},
 }
 """The member that adds text to a block, by the types of the block and of the delta."""
 
@@ -511,9 +492,7 @@ _FIRM: dict[str, _Grow] = {
 
 _CLOSERS: dict[str, Callable[[_AnthropicBlock], list[Delta]]] = {
     "thinking": _stop_thinking,
-    FALLBACK: _stop_fallback,
-    CLIENT_CALL: _stop_call,
-    **dict.fromkeys(SERVER_CALLS, _stop_call),
+    **dict.fromkeys(_CALLS, _stop_call),
 }
 
 
@@ -531,26 +510,16 @@ _SUMMED: Final = (
 
 
 def _usage_deltas(usage: _AnthropicUsage, provider: str | None, model: str | None) -> list[UsageDelta]:
-    """Return the counts of a response, then those of each other model that worked for it.
-
-    Args:
-        usage: The provider's latest counts.
-        provider: The provider.
-        model: The model that the response names.
-    """
+    """Return the counts of a response, which names ``model``, then those of others that worked for it."""
     entries = usage.iterations or []
     served = [entry.model for entry in entries if entry.type == "fallback_message"]
     model = next(filter(None, reversed(served)), model)
-    own = _counted(usage, provider, model)
-    others: dict[str | None, UsageDelta] = {}
+    counts = {model: _counted(usage, provider, model)}
     for entry in _left_out(entries, model if served else None):
         who = entry.model or model
         found = _counted(entry, provider, who, apart=who != model)
-        if who == model:
-            own = _sum(own, found)
-        else:
-            others[who] = _sum(others[who], found) if who in others else found
-    return [own, *others.values()]
+        counts[who] = _sum(counts[who], found) if who in counts else found
+    return [*counts.values()]
 
 
 def _left_out(entries: list[_Sampling], served: str | None) -> Iterator[_Sampling]:
@@ -580,11 +549,4 @@ def _counted(usage: _Counts, provider: str | None, model: str | None, *, apart: 
 
 
 def _sum(one: UsageDelta, other: UsageDelta) -> UsageDelta:
-    added = {name: total(getattr(one, name), getattr(other, name)) for name in _SUMMED}
-    return UsageDelta(
-        provider=one.provider,
-        model=one.model,
-        reasoning_tokens=one.reasoning_tokens,
-        apart=one.apart,
-        **added,
-    )
+    return replace(one, **{name: total(getattr(one, name), getattr(other, name)) for name in _SUMMED})

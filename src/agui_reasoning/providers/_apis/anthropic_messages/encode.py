@@ -2,8 +2,7 @@
 
 The blocks of a response are returned in their order. For every history, thinking is never the last block,
 text is never blank, the results of a response are in one user message before the user's text, and roles
-alternate. Instructions inside the conversation are one message of the role ``system`` after the user's, for
-models that accept it.
+alternate. For models that accept it, instructions inside are one ``system`` message after the user's.
 """
 
 from __future__ import annotations
@@ -15,17 +14,16 @@ from typing import Any, Final
 from ag_ui.core import DeveloperMessage, SystemMessage, UserMessage
 from msgspec import structs
 
-from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
+from agui_reasoning.parts import NativePart, ReasoningPart, TextPart, ToolCallPart
 from agui_reasoning.providers._apis.anthropic_messages.decode import FALLBACK, REDACTED, SIGNATURE
 from agui_reasoning.providers.alternating import (
     BlockStyle,
-    PartWriter,
     Writing,
     alternate,
     blocks_of,
     has_parts,
+    part_writers,
     server_pairs,
-    server_result,
     written_units,
 )
 from agui_reasoning.providers.encoding import (
@@ -202,22 +200,13 @@ def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | 
     return dict(part.payload)
 
 
-_PARTS: Final[dict[type[Part], PartWriter]] = {
-    ReasoningPart: _reasoning,
-    TextPart: _text,
-    ToolCallPart: _call,
-    ToolResultPart: server_result,
-    NativePart: _native,
-}
+_PARTS: Final = part_writers(_reasoning, _text, _call, _native)
 
 
 def _answers(call: EchoUnit, result: EchoUnit) -> bool:
-    native = getattr(result.part, "native", None)
-    return (
-        isinstance(native, dict)
-        and type_of(native).endswith("_tool_result")
-        and native.get("tool_use_id") == getattr(call.part, "id", None)
-    )
+    native: Any = getattr(result.part, "native", None)
+    call_id = getattr(call.part, "id", None)
+    return type_of(native).endswith("_tool_result") and native.get("tool_use_id") == call_id
 
 
 # -- blocks that draw a line through a conversation
@@ -228,24 +217,10 @@ def _answers(call: EchoUnit, result: EchoUnit) -> bool:
 # without a result (Anthropic, refusals and fallback#continuing-the-conversation).
 
 
-def _is_compaction(block: JSONObject) -> bool:
-    """Return whether a block stands for the conversation before it."""
-    return type_of(block) == COMPACTION
-
-
 def _draw_lines(
     conversation: PreparedConversation, options: EncodingOptions, pairs: Set[tuple[int, int]]
 ) -> tuple[PreparedConversation, EncodingOptions]:
-    """Leave out what compactions stand for, and what a model wrote that declined.
-
-    Args:
-        conversation: The conversation.
-        options: How to write the request.
-        pairs: The calls of server tools that have a result, and these results.
-
-    Returns:
-        The conversation and the options to write.
-    """
+    """Leave out what compactions stand for, and what a model wrote that declined."""
     if not has_parts(conversation, NativePart):
         return conversation, options
     if options.rule.takes_natives:
@@ -272,16 +247,17 @@ def _after_compaction(
         return conversation, options
     number, line, step = places[-1]
     before, after = conversation[:number], list(conversation[number + 1 :])
-    for item in before:
-        if isinstance(item, ResponseStep):
-            _drop_compacted(item.units, options.report)
-    _drop_compacted(step.units[:line], options.report)
+    steps = [item for item in before if isinstance(item, ResponseStep)]
+    for unit in (*(unit for item in steps for unit in item.units), *step.units[:line]):
+        if unit.key in options.report.verdicts:
+            options.report.drop(unit, "compacted", harmless=True)
     if not after and line + 1 == len(step.units):
         after.append(UserMessage(id="", content=CONTINUE))
     # What applies to the whole request stays the same; what changed later was summed up, and is given again.
     instructions = [item for item in before if isinstance(item, _INSTRUCTIONS)]
     whole = list(takewhile(lambda item: isinstance(item, _INSTRUCTIONS), before))
-    effort = _last_effort([*before, step])
+    efforts = [item.effort for item in (*steps, step) if item.effort]
+    effort = next(reversed(efforts), "")
     for at, item in enumerate(after):
         if isinstance(item, ResponseStep):
             after[at] = structs.replace(item, effort=item.effort or effort)
@@ -290,12 +266,6 @@ def _after_compaction(
         options = structs.replace(options, effort=options.effort or effort)
     kept = structs.replace(_without(step, step.units[:line]), effort="")
     return [*whole, kept, *instructions[len(whole) :], *after], options
-
-
-def _last_effort(items: PreparedConversation) -> str:
-    """Return the effort to which the items change, empty if they do not."""
-    efforts = (item.effort for item in reversed(items) if isinstance(item, ResponseStep))
-    return next(filter(None, efforts), "")
 
 
 def _after_fallback(step: ResponseStep, report: EchoReport, pairs: Set[tuple[int, int]]) -> ResponseStep:
@@ -319,12 +289,6 @@ def _without(step: ResponseStep, left_out: Sequence[EchoUnit]) -> ResponseStep:
     units = tuple(unit for unit in step.units if unit.key not in keys)
     answers = tuple(answer for answer in step.answers if answer.unit.key not in keys)
     return structs.replace(step, units=units, answers=answers)
-
-
-def _drop_compacted(units: Sequence[EchoUnit], report: EchoReport) -> None:
-    for unit in units:
-        if unit.key in report.verdicts:
-            report.drop(unit, "compacted", harmless=True)
 
 
 def _block(unit: EchoUnit, kind: str) -> JSONObject | None:
@@ -390,7 +354,7 @@ _STYLE: Final = BlockStyle(
     response=_assistant,
     result=_result,
     pauses=lambda block: block["type"] in _SERVER_CALLS,
-    begins=_is_compaction,
+    begins=lambda block: type_of(block) == COMPACTION,
     trims_end=True,
 )
 

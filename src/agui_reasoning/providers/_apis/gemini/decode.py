@@ -149,8 +149,7 @@ def _growth(thought: bool) -> Shape:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _GeminiRun:
+class _GeminiRun(NamedTuple):
     """A stretch of text or thought that may continue."""
 
     thought: bool
@@ -184,7 +183,14 @@ class _Kept:
 
     def read(self) -> UsageDelta | None:
         """Return the counts; tools count as input, thoughts as output."""
-        usage = self._counts()
+        found = kept(self.usage)
+        if not found:
+            return None
+        try:
+            usage: _GeminiUsage = read(found, _GeminiUsage, "/usageMetadata")
+        except DecodeError:
+            self.warnings += [] if _UNREAD in self.warnings else [_UNREAD]
+            return None
         if usage == _GeminiUsage():
             return None
         return UsageDelta(
@@ -196,17 +202,6 @@ class _Kept:
             reasoning_tokens=usage.thoughts_token_count,
             cached_input_tokens=usage.cached_content_token_count,
         )
-
-    def _counts(self) -> _GeminiUsage:
-        found = kept(self.usage)
-        if not found:
-            return _GeminiUsage()
-        try:
-            usage: _GeminiUsage = read(found, _GeminiUsage, "/usageMetadata")
-        except DecodeError:
-            self.warnings += [] if _UNREAD in self.warnings else [_UNREAD]
-            return _GeminiUsage()
-        return usage
 
     def report(self) -> list[Delta]:
         """Return the counts as deltas, once."""
@@ -237,11 +232,13 @@ class GeminiDecoder(Decoder):
         return _wire_json(payload[0] if alone else payload)
 
     def _decode(self, payload: _GeminiPayload, raw: JSONObject) -> list[Delta]:
-        source = raw
-        if (data := _wire_names(source)) is not source:
+        if (data := _wire_names(raw)) is not raw:
             payload = read(data, _GeminiPayload)
         if payload.error:
-            raise self._refused(payload.error)
+            refused = google_error(payload.error)
+            refused.deltas = (*self._kept.report(), *refused.deltas)
+            self._reset()
+            raise refused
         is_empty = payload.candidates is None and payload.prompt_feedback is None
         if is_empty and not self._running and payload.usage_metadata in (None, UNSET):
             return []
@@ -322,19 +319,16 @@ class GeminiDecoder(Decoder):
         deltas, run, thought = self._end_call(), self._run, known.thought or bare
         # A signature signs the text of its part; if that is empty, it signs the previous text.
         joins = known.thought or not bare
+        before = run
         if run is None or run.thought != thought or (text and signature) or not joins:
             deltas += self._end_run()
             run = self._run = _GeminiRun(thought, f"{'thought' if thought else 'text'}:{self._runs}")
             self._runs += 1
-            deltas += _spoken(run, text, other_fields(part, *_PROSE), explicit=True)
-        else:
-            deltas += _spoken(run, text, other_fields(part, *_PROSE))
+        deltas += _spoken(run, text, other_fields(part, *_PROSE), begins=run is not before)
         self._last = run.key
         if signature:
-            deltas += [
-                *_signed(known, "self" if thought else "text", run.key),
-                *self._end_run(keep_last=True),
-            ]
+            deltas += _signed(known, "self" if thought else "text", run.key)
+            deltas += self._end_run(keep_last=True)
         return deltas
 
     def _hear_call(
@@ -370,12 +364,6 @@ class GeminiDecoder(Decoder):
         if not keep_last:
             self._last = None
         return [CloseDelta(key=run.key)] if run is not None else []
-
-    def _refused(self, error: Any) -> ProviderError:
-        refused = google_error(error)
-        refused.deltas = (*self._kept.report(), *refused.deltas)
-        self._reset()
-        return refused
 
 
 def google_error(error: Any) -> ProviderError:
@@ -419,17 +407,13 @@ def _reason(candidate: _GeminiCandidate) -> str | None:
     return reason
 
 
-def _spoken(run: _GeminiRun, text: str, ext: JSONObject, *, explicit: bool = False) -> list[Delta]:
-    """Return the delta of a text; one that only a signature follows is ``explicit`` if it begins a unit."""
+def _spoken(run: _GeminiRun, text: str, ext: JSONObject, *, begins: bool) -> list[Delta]:
+    """Return the delta of a text; one that only a signature follows is explicit if it begins a unit."""
     if text:
-        more = ext or None
-        return [(ReasoningDelta if run.thought else TextDelta)(text, key=run.key, ext=more)]
-    # For a thought, the signature itself creates the unit.
-    return (
-        [TextDelta("", key=run.key, ext={**ext, "explicit_empty": True})]
-        if explicit and not run.thought
-        else []
-    )
+        return [(ReasoningDelta if run.thought else TextDelta)(text, key=run.key, ext=ext or None)]
+    if run.thought or not begins:  # the signature of a thought itself creates the unit
+        return []
+    return [TextDelta("", key=run.key, ext={**ext, "explicit_empty": True})]
 
 
 # -- the parts of a candidate
@@ -444,7 +428,12 @@ def _read_part(part: JSONObject, path: str) -> tuple[JSONObject, _GeminiPart, li
     known: _GeminiPart = read(part, _GeminiPart, path)
     call = known.function_call or _GeminiCall()
     compact_json(call.args)
-    return part, known, _fragments(call.partial_args or [], f"{path}/functionCall/partialArgs")
+    at = f"{path}/functionCall/partialArgs"
+    fragments = [
+        _GeminiFragment(_steps(one.json_path or "", f"{at}/{number}/jsonPath"), _value(one))
+        for number, one in enumerate(call.partial_args or ())
+    ]
+    return part, known, fragments
 
 
 def _settled(part: JSONObject, known: _GeminiPart) -> list[Delta] | None:
@@ -453,11 +442,12 @@ def _settled(part: JSONObject, known: _GeminiPart) -> list[Delta] | None:
         source = part["executableCode"]
         first = {name: source[name] for name in ("language", "code") if name in source}
         arguments = first | {name: value for name, value in source.items() if name != "id"}
-        return _server_call(known, code, "code_execution", arguments, {"type": "executableCode"})
+        return _server_call(known, code.id or "", "code_execution", arguments, {"type": "executableCode"})
     if (tool := known.tool_call) is not None:
         source = part["toolCall"]
         ext = {**other_fields(source, "id", "toolType", "args"), "type": "toolCall"}
-        return _server_call(known, tool, (tool.tool_type or "tool").lower(), source.get("args") or {}, ext)
+        name = (tool.tool_type or "tool").lower()
+        return _server_call(known, tool.id or "", name, source.get("args") or {}, ext)
     if (result := known.code_execution_result) is not None:
         return [ToolResultDelta(result.id or "", result.output or "", native=part)]
     if (result := known.tool_response) is not None:
@@ -466,10 +456,7 @@ def _settled(part: JSONObject, known: _GeminiPart) -> list[Delta] | None:
     return None if other is None or known.text is not None else [NativeDelta(f"gemini.{other}", part)]
 
 
-def _server_call(
-    known: _GeminiPart, tool: _GeminiTool, name: str, arguments: Any, ext: JSONObject
-) -> list[Delta]:
-    call_id = tool.id or ""
+def _server_call(known: _GeminiPart, call_id: str, name: str, arguments: Any, ext: JSONObject) -> list[Delta]:
     call = ToolCallDelta(call_id, name, compact_json(arguments), server=True, ext=ext)
     return [call, *_signed(known, f"tool_call:{call_id}"), CloseDelta(key=call_id)]
 
@@ -498,18 +485,6 @@ class _GeminiFragment(NamedTuple):
 
     path: _ArgumentPath
     value: Any
-
-
-def _fragments(listed: Iterable[_PartialArg], path: str) -> list[_GeminiFragment]:
-    """Read the fragments of arguments.
-
-    Raises:
-        DecodeError: A JSON path or a value cannot be read (``bad_payload``).
-    """
-    return [
-        _GeminiFragment(_steps(one.json_path or "", f"{path}/{number}/jsonPath"), _value(one))
-        for number, one in enumerate(listed)
-    ]
 
 
 def _steps(text: str, path: str) -> _ArgumentPath:
@@ -553,12 +528,9 @@ def _value(one: _PartialArg) -> Any:
 
 
 def _assemble(start: JSONObject, parts: Iterable[_GeminiFragment]) -> str:
-    """Assemble arguments as compact JSON.
+    """Assemble complete arguments and fragments as compact JSON.
 
-    Args:
-        start: The complete arguments.
-        parts: The fragments. A value replaces a value of another type at the same path; missing array indices
-            are skipped.
+    A value replaces a value of another type at the same path; missing array indices are skipped.
     """
     root: dict[str | int, Any] = {}
     for part in parts:
@@ -603,8 +575,7 @@ def _plain_value(value: Any) -> Any:
 
 # -- objects of google-genai, and what their ``model_dump`` returns
 #
-# The JSON mode of the SDK writes bytes as URL-safe base64, unlike the API. Without ``by_alias``, names are
-# those of Python.
+# The SDK's JSON mode writes URL-safe base64, unlike the API. Without ``by_alias``, names are those of Python.
 
 _FREE: Final = frozenset({"args", "response", "partMetadata", "part_metadata"})
 """Members whose names are not the API's."""
@@ -613,7 +584,7 @@ _OF_RESPONSES: Final = frozenset(
 )
 """The members of a response by which a dump of it is told from what other APIs send."""
 _BYTES: Final = frozenset({"thought_signature", "data"})
-_STANDARD: Final = str.maketrans("-_", "+/")
+STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def _wire_json(payload: Any) -> Any:
@@ -691,7 +662,7 @@ def _renamed(value: Any) -> Any:
 
 def _member(name: str, value: Any) -> Any:
     if isinstance(value, str) and name in _BYTES:
-        return value.translate(_STANDARD)
+        return value.translate(STANDARD)
     return value if name in _FREE else _renamed(value)
 
 

@@ -1,7 +1,6 @@
 """Encodes a conversation as ``contents`` and ``config`` for ``generate_content`` of google-genai.
 
-Signatures are written only on their original parts. Thoughts are not sent, roles alternate, and only
-signed texts may be empty.
+Only original parts have signatures. Thoughts are not sent, roles alternate, only signed texts may be empty.
 """
 
 from __future__ import annotations
@@ -9,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from agui_reasoning.parts import NativePart, Part, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
-from agui_reasoning.providers._apis.gemini.decode import SIGNATURE
+from agui_reasoning.parts import NativePart, ReasoningPart, TextPart, ToolCallPart
+from agui_reasoning.providers._apis.gemini.decode import SIGNATURE, STANDARD
 from agui_reasoning.providers.alternating import (
     BlockStyle,
-    PartWriter,
     Writing,
     alternate,
+    part_writers,
     server_pairs,
-    server_result,
     written_units,
 )
 from agui_reasoning.providers.encoding import (
@@ -42,7 +40,6 @@ from agui_reasoning.providers.encoding import (
 )
 from agui_reasoning.providers.payload import JSONObject
 
-_STANDARD: Final = str.maketrans("-_", "+/")
 _RESULTS: Final = {"executableCode": "codeExecutionResult", "toolCall": "toolResponse"}
 _SPELLED: Final = frozenset(
     {"text", "thought", "functionCall", "functionResponse", *_RESULTS, *_RESULTS.values()}
@@ -53,17 +50,13 @@ _SPELLED: Final = frozenset(
 def encode(conversation: PreparedConversation, options: EncodingOptions) -> JSONObject:
     """Write ``contents``, and ``config`` if there are instructions or tools."""
     contents, system = alternate(conversation, options, _STYLE, server_pairs(conversation, _answers))
-    return {"contents": contents, **_config(system, options)}
-
-
-def _config(system: list[str], options: EncodingOptions) -> JSONObject:
     config: JSONObject = {"systemInstruction": "\n\n".join(system)} if system else {}
     written = tools_of(options.tools, _tool)
     declared = [tool for tool in written if "name" in tool]
     others = [tool for tool in written if "name" not in tool]
     if written:
         config["tools"] = [*([{"functionDeclarations": declared}] if declared else []), *others]
-    return {"config": config} if config else {}
+    return {"contents": contents, **({"config": config} if config else {})}
 
 
 def _tool(name: str, description: str, schema: JSONObject) -> JSONObject:
@@ -80,9 +73,8 @@ def _model(writing: Writing) -> list[JSONObject]:
         options.report.drop_step(step)
     for unit, part in written:
         # A server tool's result contains its signature and has no entry in the report.
-        if unit.key in options.report.verdicts and (
-            "thoughtSignature" in part or isinstance(unit.part, NativePart)
-        ):
+        has_value = "thoughtSignature" in part or isinstance(unit.part, NativePart)
+        if has_value and unit.key in options.report.verdicts:
             options.report.echo(unit)
     _stand_in(step, written, options)
     return [part for _, part in written]
@@ -103,7 +95,7 @@ def _stand_in(
 
 def _signed(unit: EchoUnit, part: JSONObject) -> JSONObject:
     """Return the part with its original signature, which google-genai accepts only in base64."""
-    signature = [one.value for one in values(unit, SIGNATURE) if from_base64(one.value.translate(_STANDARD))]
+    signature = [one.value for one in values(unit, SIGNATURE) if from_base64(one.value.translate(STANDARD))]
     return {**part, "thoughtSignature": signature[0]} if signature else part
 
 
@@ -119,11 +111,8 @@ def _text(part: TextPart, unit: EchoUnit, writing: Writing) -> JSONObject | None
 
 def _call(part: ToolCallPart, unit: EchoUnit, writing: Writing) -> JSONObject | None:
     if part.server:
-        return (
-            _server_call(unit, part)
-            if unit.key in writing.pairs or (writing.step.last and unit.same_format)
-            else None
-        )
+        sent = unit.key in writing.pairs or (writing.step.last and unit.same_format)
+        return _server_call(unit, part) if sent else None
     named = {"id": unit.call_id} if _has_id(unit, part) else {}
     call = {**named, "name": part.name, "args": as_object(part)}
     return _signed(unit, {**leftovers(unit, "type", "id", "phase"), "functionCall": call})
@@ -152,13 +141,7 @@ def _native(part: NativePart, unit: EchoUnit, writing: Writing) -> JSONObject | 
     return dict(payload) if known and unit.same_format and not _SPELLED & set(payload) else None
 
 
-_PARTS: Final[dict[type[Part], PartWriter]] = {
-    ReasoningPart: _thought,
-    TextPart: _text,
-    ToolCallPart: _call,
-    ToolResultPart: server_result,
-    NativePart: _native,
-}
+_PARTS: Final = part_writers(_thought, _text, _call, _native)
 
 
 def _answers(call: EchoUnit, result: EchoUnit) -> bool:
