@@ -23,7 +23,7 @@ PACKAGE = "agui_reasoning"
 
 CEILINGS = {
     "Python files": 200,
-    "code lines": 40_724,
+    "code lines": 39_262,
     "public modules": 53,
     "class names with two meanings": 0,
     "longest chain of imports": 16,
