@@ -23,6 +23,7 @@ from unittest.mock import patch
 import pytest
 
 import agui_reasoning
+from agui_reasoning import telemetry
 from agui_reasoning.gateway import local_server
 from tests.docs.environment import Providers, surroundings, talk, talk_wsgi
 from tests.docs.markdown import PAGES, ROOT, Block, blocks, name_of
@@ -47,6 +48,13 @@ INCLUDES = '--8<-- "'
 # Large, and no example of anything.
 GENERATED_FILES = shutil.ignore_patterns("node_modules", "dist")
 SECONDS = 120
+
+
+@pytest.fixture(autouse=True)
+def not_recorded_later() -> Iterator[None]:
+    """A page instruments the process, in which other tests follow."""
+    yield
+    telemetry.uninstrument()
 
 
 def modules() -> list[str]:
