@@ -198,7 +198,7 @@ class Assembler(Unshown, gc=True, eq=False):
             self._end(unit, "complete", changes)
             unit = None
         if unit is None:
-            unit = response.reasoning[delta.key] = ReasoningUnit(delta.key)
+            unit = self._open_reasoning(response, delta.key)
         if delta.item_id and delta.item_id != unit.item_id:
             unit.item_id = delta.item_id
             if not unit.open and unit.present:

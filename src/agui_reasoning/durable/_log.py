@@ -133,7 +133,7 @@ class Recent:
                 await grown.wait()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Log:
     """The log of one run.
 
